@@ -1,0 +1,1 @@
+"""Spatiotemporal event privacy: quantify it, protect it, audit it."""

@@ -1,0 +1,134 @@
+"""Validation that says what was received, where, and how to mend it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from priste.errors import PristeError
+
+Array = NDArray[np.float64]
+Matrix = Any  # a dense Array or a scipy.sparse.csr_array; scipy carries no types
+
+_NUMBER = (int, float, np.integer, np.floating)
+
+TOLERANCE = 1e-9
+"""How far the sum of a distribution may lie from one."""
+
+
+def listing(items: Sequence[Any], limit: int = 5) -> str:
+    """Return the first few items in words: ``3, 7, 9 and 12 more``."""
+    shown = ", ".join(str(item) for item in items[:limit])
+    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
+
+
+def frozen(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only copy, so that nobody changes it behind our back."""
+    copy = np.array(values, order="C")
+    copy.setflags(write=False)
+    return copy
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Tell whether `value` is a whole number, of Python or numpy; a truth value is none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def whole(value: object, what: str, error: type[PristeError], *, least: int) -> int:
+    """Return `value` as an int of at least `least`."""
+    if not is_whole(value) or value < least:
+        raise error(f"{what} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def positive(value: object, what: str, error: type[PristeError]) -> float:
+    """Return `value` as a finite float above zero."""
+    if not isinstance(value, _NUMBER) or isinstance(value, bool) or not 0 < value < np.inf:
+        raise error(f"{what} must be a finite number above 0, got {value!r}")
+    return float(value)
+
+
+def fraction(value: object, what: str, error: type[PristeError], *, open_at_one: bool) -> float:
+    """Return `value` as a float in [0, 1), or in [0, 1] unless `open_at_one`."""
+    number = float(value) if isinstance(value, _NUMBER) and not isinstance(value, bool) else np.nan
+    if not 0 <= number <= 1 or (open_at_one and number == 1):
+        raise error(f"{what} must lie in [0, 1{')' if open_at_one else ']'}, got {value!r}")
+    return number
+
+
+def cell_set(
+    cells: object, what: str, error: type[PristeError], *, n_cells: int | None = None
+) -> tuple[int, ...]:
+    """Return cells sorted and without repeats, each on the map if its size is known."""
+    if is_whole(cells):
+        cells = (cells,)
+    if not isinstance(cells, Iterable) or isinstance(cells, str):
+        raise error(f"{what} must be a cell or a collection of cells, got {cells!r}")
+    found = sorted({whole(cell, f"each cell of {what}", error, least=0) for cell in cells})
+    if not found:
+        raise error(f"{what} has no cells; name at least one")
+    if n_cells is not None and found[-1] >= n_cells:
+        off = [cell for cell in found if cell >= n_cells]
+        raise error(
+            f"{what} names cells off the map: {listing(off)}; "
+            f"the map has {n_cells} cells, 0 to {n_cells - 1}"
+        )
+    return tuple(found)
+
+
+def numbers(values: object, what: str, error: type[PristeError], *, ndim: int) -> Array:
+    """Return a read-only float copy of finite, non-negative numbers with `ndim` dimensions."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise error(f"{what} must be numbers, got {type(values).__name__}") from None
+    if array.ndim != ndim:
+        raise error(f"{what} must have {ndim} dimension(s), got shape {array.shape}")
+    for bad, word in ((~np.isfinite(array), "not finite"), (array < 0, "negative")):
+        if bad.any():
+            place = tuple(int(i) for i in np.argwhere(bad)[0])
+            at = place[0] if ndim == 1 else place
+            raise error(
+                f"{what} has {int(bad.sum())} entries that are {word}; "
+                f"the first is {array[place]} at {at}"
+            )
+    return frozen(array)
+
+
+def distribution(
+    values: object, what: str, error: type[PristeError], *, size: int | None = None
+) -> Array:
+    """Return a read-only probability vector, of length `size` if that is known."""
+    vector = numbers(values, what, error, ndim=1)
+    if size is not None and len(vector) != size:
+        raise error(f"{what} must have one entry per cell ({size}), got {len(vector)}")
+    total = float(vector.sum())
+    if abs(total - 1) > TOLERANCE:
+        raise error(f"{what} must sum to 1, its sum is {total!r}; divide it by its sum")
+    return vector
+
+
+def stochastic(values: object, what: str, error: type[PristeError]) -> Matrix:
+    """Return a matrix whose rows are distributions: read-only dense, or CSR if it came sparse."""
+    matrix: Matrix
+    if sparse.issparse(values):
+        matrix = sparse.csr_array(values, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
+        numbers(matrix.data, f"the stored entries of {what}", error, ndim=1)
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            part.setflags(write=False)
+    else:
+        matrix = numbers(values, what, error, ndim=2)
+    if 0 in matrix.shape:
+        raise error(f"{what} is empty, got shape {matrix.shape}")
+    sums = np.asarray(matrix.sum(axis=1)).ravel()
+    wrong = np.flatnonzero(np.abs(sums - 1) > TOLERANCE)
+    if len(wrong):
+        rows = listing([f"row {i} sums to {float(sums[i])!r}" for i in wrong])
+        raise error(
+            f"the rows of {what} must sum to 1: {rows}; "
+            f"divide each row by its sum (a row of zeros needs a distribution of its own)"
+        )
+    return matrix

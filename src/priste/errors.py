@@ -1,0 +1,37 @@
+"""What can go wrong, one class per noun; each is also a `ValueError`."""
+
+
+class PristeError(Exception):
+    """The root of all errors this package raises on purpose."""
+
+
+class GridError(PristeError, ValueError):
+    """A map, a point or a region that cannot be."""
+
+
+class MobilityError(PristeError, ValueError):
+    """A transition matrix or an initial distribution that is not one."""
+
+
+class EventError(PristeError, ValueError):
+    """An event that is malformed, impossible, certain or too complex."""
+
+
+class PriorError(PristeError, ValueError):
+    """A belief of the adversary that is not a distribution over the cells."""
+
+
+class EvidenceError(PristeError, ValueError):
+    """Emission columns or evidence vectors that do not fit together."""
+
+
+class MechanismError(PristeError, ValueError):
+    """A mechanism with a wrong budget, matrix or parameter."""
+
+
+class ProtectionError(PristeError, ValueError):
+    """A protection, a calibration or a true cell that cannot be used."""
+
+
+class UnobservedRowsWarning(UserWarning):
+    """Some rows of a fitted mobility rest on smoothing alone."""

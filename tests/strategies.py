@@ -1,0 +1,47 @@
+"""Random events, mobilities and emissions for property tests."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from priste.checks import Array
+from priste.events import Event, at, at_least
+
+
+def events(n_cells: int, n_steps: int, depth: int = 4) -> st.SearchStrategy[Event]:
+    """Boolean expressions nested up to `depth` levels above their atoms."""
+    atoms = st.builds(
+        at,
+        st.sets(st.integers(0, n_cells - 1), min_size=1, max_size=n_cells),
+        st.integers(0, n_steps - 1),
+    )
+    level: st.SearchStrategy[Event] = atoms
+    for _ in range(depth):
+        inner = level
+        several = st.lists(inner, min_size=2, max_size=3)
+        counted = several.flatmap(
+            lambda parts: st.integers(1, len(parts)).map(lambda k: at_least(k, parts))
+        )
+        level = st.one_of(
+            inner,
+            inner.map(lambda e: ~e),
+            st.tuples(inner, inner).map(lambda two: two[0] & two[1]),
+            st.tuples(inner, inner).map(lambda two: two[0] | two[1]),
+            counted,
+        )
+    return level
+
+
+def random_stochastic(
+    random: np.random.Generator, shape: tuple[int, ...], zeros: float = 0.0
+) -> Array:
+    """Rows that are distributions, a share of their entries exactly zero."""
+    weights = random.random(shape) * (random.random(shape) >= zeros)
+    empty = weights.sum(axis=-1) == 0
+    weights[empty, random.integers(shape[-1])] = 1.0
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def generators() -> st.SearchStrategy[Any]:
+    return st.integers(0, 2**32 - 1).map(np.random.default_rng)
