@@ -1,0 +1,169 @@
+"""What a stream of releases says about an event, step by step.
+
+Four vectors carry everything an adversary can conclude, one entry per belief at the start:
+
+    a = Pr(E)                 not_a = Pr(¬E)
+    b = Pr(releases, E)       d     = Pr(releases, ¬E)
+
+The future is computed backwards once (`EventModel`), the past forwards as it happens
+(`Evidence`). Every number is a sum of non-negative terms: nothing is ever subtracted.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priste.checks import Array
+from priste.errors import EventError
+from priste.events import Event
+from priste.mobility import Mobility
+from priste.priors import Prior
+from priste.worlds import Worlds, compile_event
+
+
+class FourVectors(NamedTuple):
+    """The four vectors, b and d of row v to be multiplied by ``2 ** exponents[v]``."""
+
+    a: Array
+    not_a: Array
+    b: Array
+    d: Array
+    exponents: NDArray[np.int64]
+
+
+class EventModel:
+    """An event on a mobility model: its worlds, and the chance it has from each of them.
+
+    ``ends_true(t)[k, j]`` is the probability that the event ends true for somebody in world k and
+    state j after step t; `ends_false` is its complement, by a recursion of its own.
+    """
+
+    def __init__(self, event: Event, mobility: Mobility) -> None:
+        self.event = event
+        self.mobility = mobility
+        self.worlds: Worlds = compile_event(event, mobility.n_cells)
+        self._ends_true = self._backwards(decided=[0.0, 1.0])
+        self._ends_false = self._backwards(decided=[1.0, 0.0])
+
+    def _backwards(self, decided: list[float]) -> list[Array]:
+        last, states = self.worlds.last_step, self.mobility.n_states
+        tables = [np.repeat(decided, states).reshape(2, states)]
+        for step in range(last, 0, -1):
+            before_reading = self._unread(step, tables[-1])
+            tables.append((self.mobility.transition(step - 1) @ before_reading.T).T)
+        tables.append(self._unread(0, tables[-1]))
+        return tables[::-1]
+
+    def _unread(self, step: int, table: Array) -> Array:
+        """Undo the reading of `step`: the value of each world before it, for each state."""
+        move = self._move(step)
+        return table if move is None else np.take_along_axis(table, move, axis=0)
+
+    def _move(self, step: int) -> NDArray[np.intp] | None:
+        """Return the world after reading each state at `step`, if the step changes worlds."""
+        move = self.worlds.moves.get(step)
+        return None if move is None else move[:, self.mobility.cell_of_state]
+
+    def ends_true(self, step: int) -> Array:
+        """Return Pr(E | world, state after `step`)."""
+        return self._ends_true[min(step, self.worlds.last_step) + 1]
+
+    def ends_false(self, step: int) -> Array:
+        """Return Pr(¬E | world, state after `step`)."""
+        return self._ends_false[min(step, self.worlds.last_step) + 1]
+
+    @property
+    def prior(self) -> tuple[Array, Array]:
+        """Pr(E | cell at step 0) and Pr(¬E | cell at step 0)."""
+        cells = slice(self.mobility.n_cells)
+        return self._ends_true[0][0, cells], self._ends_false[0][0, cells]
+
+    def read(self, step: int, tensor: Array) -> Array:
+        """Move weights (belief, world, state) to the worlds they are in after `step`."""
+        move = self._move(step)
+        if move is None:
+            return tensor
+        moved = np.zeros((len(tensor), int(move.max()) + 1, tensor.shape[2]))
+        for world, targets in enumerate(move):
+            for target in np.unique(targets):
+                states = targets == target
+                moved[:, target, states] += tensor[:, world, states]
+        return moved
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The weights of the past: ``tensor[v, k, j] * 2 ** exponents[v]``.
+
+    It is the joint probability of the releases so far, of world k and of state j at `step`, if
+    the adversary's belief at the start was vertex v.
+    """
+
+    model: EventModel
+    a: Array
+    not_a: Array
+    step: int
+    tensor: Array
+    exponents: NDArray[np.int64]
+
+    @classmethod
+    def start(cls, model: EventModel, prior: Prior) -> "Evidence":
+        """Return the evidence at step 0 before its release."""
+        vertices = prior.vertices(model.mobility.n_cells)
+        a, not_a = (vertices @ chance for chance in model.prior)
+        tensor = model.read(0, model.mobility.states(vertices)[:, None, :])
+        return cls(model, a, not_a, 0, tensor, np.zeros(len(vertices), dtype=np.int64))
+
+    def refuse_foregone(self) -> "Evidence":
+        """Return this evidence, or raise if no belief in the set leaves the event open."""
+        for chances, verdict in ((self.a, "cannot happen"), (self.not_a, "cannot fail")):
+            if not chances.any():
+                raise EventError(
+                    f"under this mobility and prior the event {verdict}, "
+                    f"so there is nothing to protect: {self.model.event!r}"
+                )
+        return self
+
+    def advance(self) -> "Evidence":
+        """Return the evidence at the next step, before its release."""
+        beliefs, worlds, states = self.tensor.shape
+        flat = self.tensor.reshape(beliefs * worlds, states)
+        moved = np.asarray(flat @ self.model.mobility.transition(self.step))
+        step = self.step + 1
+        tensor = self.model.read(step, moved.reshape(self.tensor.shape))
+        return Evidence(self.model, self.a, self.not_a, step, tensor, self.exponents)
+
+    def observe(self, column: Array) -> "Evidence":
+        """Return the evidence after a release whose probability from each cell is `column`."""
+        beliefs, worlds, _ = self.tensor.shape
+        by_state = column[self.model.mobility.cell_of_state]
+        totals = self.tensor.reshape(beliefs, -1) @ np.tile(by_state, worlds)
+        # each belief's weights are brought back to about one, by an exact power of two
+        exponents = np.where(totals > 0, np.frexp(totals)[1], 0)
+        factors = np.ldexp(1.0, -exponents)[:, None] * by_state
+        tensor = self.tensor * factors[:, None, :]
+        return Evidence(
+            self.model, self.a, self.not_a, self.step, tensor, self.exponents + exponents
+        )
+
+    @cached_property
+    def masses(self) -> tuple[Array, Array]:
+        """The weight of ending true and of ending false, per belief and cell now."""
+        model, step = self.model, self.step
+        if step >= model.worlds.last_step:  # decided: world 1 is true, world 0 false
+            return model.mobility.cells(self.tensor[:, 1]), model.mobility.cells(self.tensor[:, 0])
+        ends_true = np.einsum("vkj,kj->vj", self.tensor, model.ends_true(step))
+        ends_false = np.einsum("vkj,kj->vj", self.tensor, model.ends_false(step))
+        return model.mobility.cells(ends_true), model.mobility.cells(ends_false)
+
+    def four_vectors(self, column: Array | None = None) -> FourVectors:
+        """Return the four vectors as they are, or as a release with this `column` makes them."""
+        true, false = self.masses
+        if column is None:
+            b, d = true.sum(axis=1), false.sum(axis=1)
+        else:
+            b, d = true @ column, false @ column
+        return FourVectors(self.a, self.not_a, b, d, self.exponents)

@@ -1,0 +1,155 @@
+"""The largest loss any belief in a convex set can suffer, exactly and without a solver.
+
+For a belief that mixes the vertices with weights π the loss is the logarithm of
+
+    (π·b / π·a) / (π·d / π·not_a)          posterior odds over prior odds.
+
+It stays below ε for every π when the quadratic form with the entries
+
+    G_ij = ½ [ e^ε (a_i d_j + d_i a_j) − (b_i not_a_j + not_a_i b_j) ]
+
+is nowhere negative. Where π·a is held fixed, the condition is linear in π, and a linear program
+over the simplex with one more equality has a solution with at most two positive entries. So it is
+enough to look at pairs: G_ii ≥ 0 and G_ij ≥ −√(G_ii G_jj). Scaling row i of all four vectors
+changes nothing in that, which keeps rows comparable that lie hundreds of orders of magnitude
+apart.
+
+The other side (odds that fall) is the same with (a, b) and (not_a, d) exchanged.
+"""
+
+import math
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from priste import edges
+from priste.checks import Array, listing, numbers, positive
+from priste.errors import EvidenceError
+from priste.evidence import FourVectors
+
+Sides = Literal["both", "event"]
+"""Bound odds that rise and odds that fall, or (as Definition II.4) only odds that rise."""
+
+GUARD = 1e-9
+"""A test for ε is made at ε minus this, so that rounding never lets through what exact
+arithmetic would refuse: the error of the form is a few units in the last place of its positive
+part, and this much less ε lowers that part a million times more."""
+
+_DEEPEST = -900  # binary orders between rows beyond which a row is as good as its limit
+_LARGEST = 500.0  # a larger ε is tested as this one: e^ε and the rows must stay within range
+
+
+class WorstCase(NamedTuple):
+    """The largest loss, and a belief that suffers it.
+
+    The belief puts `weights` on two of the vertices. Where a weight is 0 the loss is a limit: it
+    is approached as the weight goes to 0 and not attained.
+    """
+
+    loss: float
+    rising: bool
+    vertices: tuple[int, int]
+    weights: tuple[float, float]
+
+
+def worst_case_loss(
+    a: ArrayLike, not_a: ArrayLike, b: ArrayLike, d: ArrayLike, *, sides: Sides = "both"
+) -> float:
+    """Return the largest loss over all mixtures of the rows of the four vectors.
+
+    The vectors hold, per vertex of the set of beliefs, Pr(E), Pr(¬E), Pr(releases, E) and
+    Pr(releases, ¬E); b and d may share any positive factor. The result is in nats, ``inf`` if
+    some belief is turned into certainty.
+    """
+    return worst_case(checked(a, not_a, b, d), sides=sides).loss
+
+
+def within(
+    a: ArrayLike,
+    not_a: ArrayLike,
+    b: ArrayLike,
+    d: ArrayLike,
+    epsilon: float,
+    *,
+    sides: Sides = "both",
+) -> bool:
+    """Tell whether no mixture of the rows has a loss above `epsilon` (see `worst_case_loss`)."""
+    return is_within(checked(a, not_a, b, d), epsilon, sides=sides)
+
+
+def worst_case(vectors: FourVectors, *, sides: Sides = "both") -> WorstCase:
+    """Return the worst belief and its loss."""
+    scaled = _scaled(vectors)
+    found = []
+    for rising in _directions(sides):
+        p, q, beta, delta = _oriented(scaled, rising)
+        loss, i, j, ratio = edges.largest(p, q, beta, delta)
+        scale_i, scale_j = scaled.scale[i], scaled.scale[j]
+        # back from the scaled weights 1 and `ratio` to the beliefs themselves
+        on_j = ratio * scale_i / scale_j if ratio < math.inf else math.inf
+        weights = (0.0, 1.0) if on_j == math.inf else (1 / (1 + on_j), on_j / (1 + on_j))
+        found.append(WorstCase(loss, rising, (i, j), weights))
+    return max(found, key=lambda case: case.loss)
+
+
+def is_within(vectors: FourVectors, epsilon: float, *, sides: Sides = "both") -> bool:
+    """Tell whether no belief has a loss above `epsilon`."""
+    bound = math.exp(min(positive(epsilon, "epsilon", EvidenceError) - GUARD, _LARGEST))
+    scaled = _scaled(vectors)
+    return all(edges.hold(*_oriented(scaled, rising), bound) for rising in _directions(sides))
+
+
+class _Scaled(NamedTuple):
+    """The four vectors, each row divided by √(b + d), which is its `scale`."""
+
+    p: Array
+    q: Array
+    beta: Array
+    delta: Array
+    scale: Array
+
+
+def _scaled(vectors: FourVectors) -> _Scaled:
+    a, not_a, b, d, exponents = vectors
+    totals, orders = np.frexp(b + d)
+    alive = totals > 0
+    roots = np.sqrt(totals, where=alive, out=np.ones_like(totals))
+    depths = np.where(alive, exponents + orders, 0)
+    depths -= depths[alive].max() if alive.any() else 0
+    halves = np.where(alive, np.exp2(np.maximum(depths, _DEEPEST) / 2), 1.0)
+    scale = roots * halves
+    beta, delta = (np.ldexp(x, -orders) / roots * halves for x in (b, d))
+    return _Scaled(a / scale, not_a / scale, beta, delta, scale)
+
+
+def _oriented(scaled: _Scaled, rising: bool) -> tuple[Array, Array, Array, Array]:
+    p, q, beta, delta, _ = scaled
+    return (p, q, beta, delta) if rising else (q, p, delta, beta)
+
+
+def _directions(sides: Sides) -> tuple[bool, ...]:
+    if sides not in get_args(Sides):
+        raise EvidenceError(f"sides must be one of {listing(get_args(Sides))}, got {sides!r}")
+    return (True, False) if sides == "both" else (True,)
+
+
+def checked(a: ArrayLike, not_a: ArrayLike, b: ArrayLike, d: ArrayLike) -> FourVectors:
+    """Return the four vectors, refused if they cannot be probabilities of one event."""
+    names = {"a": a, "not_a": not_a, "b": b, "d": d}
+    arrays = {name: numbers(v, name, EvidenceError, ndim=1) for name, v in names.items()}
+    sizes = {name: len(v) for name, v in arrays.items()}
+    if len(set(sizes.values())) != 1 or not sizes["a"]:
+        raise EvidenceError(f"the four vectors must have one length above 0, got {sizes}")
+    _refuse(np.abs(arrays["a"] + arrays["not_a"] - 1) > 1e-9, "a + not_a must be 1")
+    _refuse((arrays["a"] == 0) & (arrays["b"] > 0), "b must be 0 where a is 0")
+    _refuse((arrays["not_a"] == 0) & (arrays["d"] > 0), "d must be 0 where not_a is 0")
+    exponents = np.zeros(sizes["a"], dtype=np.int64)
+    return FourVectors(arrays["a"], arrays["not_a"], arrays["b"], arrays["d"], exponents)
+
+
+def _refuse(wrong: NDArray[np.bool_], rule: str) -> None:
+    if wrong.any():
+        raise EvidenceError(
+            f"{rule}; it is not in row(s) {listing(np.flatnonzero(wrong).tolist())}"
+        )

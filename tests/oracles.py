@@ -1,0 +1,231 @@
+"""The slow, obvious twin of everything: enumeration, the paper's formulas, high precision."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from priste.checks import Array
+from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not
+from priste.mobility import Mobility
+
+# --- enumeration of all trajectories ----------------------------------------------------------
+
+
+def all_paths(n_cells: int, n_steps: int) -> Any:
+    return np.array(list(itertools.product(range(n_cells), repeat=n_steps)))
+
+
+def truths(event: Event, paths: Any) -> Any:
+    """Whether the event holds, for each path (row)."""
+    match event:
+        case At(cells, step):
+            return np.isin(paths[:, step], cells)
+        case AllOf(events):
+            return np.all([truths(e, paths) for e in events], axis=0)
+        case AnyOf(events):
+            return np.any([truths(e, paths) for e in events], axis=0)
+        case AtLeast(k, events):
+            return np.sum([truths(e, paths) for e in events], axis=0) >= k
+        case Not(inner):
+            return ~truths(inner, paths)
+    raise AssertionError(event)
+
+
+def path_probabilities(paths: Any, transitions: Sequence[Array], initial: Array) -> Array:
+    probability = np.asarray(initial)[paths[:, 0]]
+    for t in range(paths.shape[1] - 1):
+        probability = probability * transitions[t][paths[:, t], paths[:, t + 1]]
+    return np.asarray(probability)
+
+
+def joint_by_enumeration(
+    event: Event, transitions: Sequence[Array], initial: Array, emissions: Sequence[Array]
+) -> tuple[float, float]:
+    """Pr(releases, E) and Pr(releases, ¬E), summed over every trajectory."""
+    n_steps = max(len(emissions), event.steps[-1] + 1)
+    paths = all_paths(len(initial), n_steps)
+    weight = path_probabilities(paths, transitions, initial)
+    for t, column in enumerate(emissions):
+        weight = weight * np.asarray(column)[paths[:, t]]
+    holds = truths(event, paths)
+    return float(weight[holds].sum()), float(weight[~holds].sum())
+
+
+def naive_pattern_joint(
+    transition: Array,
+    before_start: Array,
+    columns: Sequence[Array],
+    regions: Sequence[Sequence[int]],
+) -> float:
+    """Algorithm 4 of the paper's appendix: the joint probability of a PATTERN, path by path.
+
+    `before_start` is the distribution one step before the pattern; one column and one region per
+    step of the pattern.
+    """
+    total = 0.0
+    arriving = before_start @ transition
+    for trajectory in itertools.product(*regions):
+        probability = arriving[trajectory[0]] * columns[0][trajectory[0]]
+        for t in range(1, len(trajectory)):
+            probability *= transition[trajectory[t - 1], trajectory[t]]
+            probability *= columns[t][trajectory[t]]
+        total += probability
+    return float(total)
+
+
+# --- the paper's two worlds, with its matrices of 2m × 2m ---------------------------------------
+
+
+def two_world_prior(
+    transition: Array,
+    initial: Array,
+    regions: Mapping[int, Sequence[int]],
+    *,
+    kind: str,
+    literal: bool,
+) -> float:
+    """Lemma III.1 with the matrices of the paper; `regions` by step, 1-based, consecutive.
+
+    With `literal` the PATTERN matrix of step t uses the region of step t, as eq. (new-M-3) is
+    printed; otherwise that of the arrival step t + 1.
+    """
+    m = len(initial)
+    start, end = min(regions), max(regions)
+    zero = np.zeros((m, m))
+
+    def inside(step: int) -> Array:
+        return np.diag(np.isin(np.arange(m), regions[step]).astype(float))
+
+    state = np.concatenate([initial, np.zeros(m)])
+    for t in range(1, end):
+        if t < start - 1:
+            blocks = [[transition, zero], [zero, transition]]
+        elif kind == "presence" or t == start - 1:
+            entering = transition @ inside(t + 1)
+            blocks = [[transition - entering, entering], [zero, transition]]
+        else:
+            staying = transition @ inside(t if literal else t + 1)
+            blocks = [[transition, zero], [transition - staying, staying]]
+        state = state @ np.block(blocks)
+    return float(state[m:].sum())
+
+
+# --- the worst belief --------------------------------------------------------------------------
+
+
+def loss_of(prior: Array, a: Array, not_a: Array, b: Array, d: Array) -> float:
+    with np.errstate(divide="ignore"):
+        return float(np.log((prior @ b) / (prior @ a)) - np.log((prior @ d) / (prior @ not_a)))
+
+
+def rising_loss_over_edges(a: Array, not_a: Array, b: Array, d: Array) -> float:
+    """The largest log of (b/a)/(d/not_a) over mixtures of two rows: a fine grid, then refined.
+
+    Weights run over 800 orders of magnitude, in logarithms throughout.
+    """
+    with np.errstate(divide="ignore"):
+        logs = [np.log(np.asarray(x, dtype=float)) for x in (a, not_a, b, d)]
+
+    def loss(i: int, j: int, log_w: Any) -> Any:
+        la, ln, lb, ld = (np.logaddexp(x[i], x[j] + log_w) for x in logs)
+        with np.errstate(invalid="ignore"):
+            value = (lb - la) - (ld - ln)
+        return np.where(np.isnan(value), -np.inf, value)
+
+    best = -np.inf
+    for i in range(len(a)):
+        if 0 < a[i] < 1 and b[i] + d[i] > 0:
+            best = max(best, float(loss(i, i, 0.0)))
+        for j in range(i + 1, len(a)):
+            center, width = 0.0, 920.0
+            for _ in range(14):
+                grid = np.linspace(center - width, center + width, 401)
+                values = loss(i, j, grid)
+                best = max(best, float(values.max()))
+                center, width = float(grid[values.argmax()]), width / 50
+    return best
+
+
+def _mp_edge_loss(rows: Any, i: int, j: int) -> Any:
+    (ai, ni, bi, di), (aj, nj, bj, dj) = rows[i], rows[j]
+    kappa, tau = bj * di - bi * dj, aj * ni - ai * nj
+    square = kappa * aj * nj - tau * bj * dj
+    linear = kappa * (ai * nj + aj * ni) - tau * (bi * dj + bj * di)
+    constant = kappa * ai * ni - tau * bi * di
+    weights = [mpmath.mpf(0)]
+    if square != 0 and linear**2 >= 4 * square * constant:
+        root = mpmath.sqrt(linear**2 - 4 * square * constant)
+        weights += [
+            w for w in ((-linear + root) / (2 * square), (-linear - root) / (2 * square)) if w > 0
+        ]
+    losses = [
+        mpmath.log((bi + w * bj) / (ai + w * aj)) - mpmath.log((di + w * dj) / (ni + w * nj))
+        for w in weights
+    ]
+    return max(losses)
+
+
+def mp_worst_loss(rows: Any) -> Any:
+    """The two-sided worst loss of rows (a, not_a, b, d), all positive, in mpmath."""
+    mirrored = [(n, a, d, b) for a, n, b, d in rows]
+    return max(
+        _mp_edge_loss(side, i, j)
+        for side in (rows, mirrored)
+        for i in range(len(rows))
+        for j in range(len(rows))
+    )
+
+
+def mp_presence_losses(
+    mobility: Mobility,
+    cells: Sequence[int],
+    steps: Sequence[int],
+    emissions: Any,
+    at: Sequence[int],
+) -> list[float]:
+    """The losses of a PRESENCE event after the steps `at`, any belief, in 60 digits."""
+    with mpmath.workdps(60):
+        m = mobility.n_cells
+        one, zero = mpmath.mpf(1), mpmath.mpf(0)
+        matrix = [[mpmath.mpf(float(x)) for x in row] for row in mobility.transition(0)]
+        last = max(steps)
+        # chance[t][k][j]: the event ends true from world k (1: happened) and cell j after step t
+        chance = {last: [[zero] * m, [one] * m]}
+        for t in range(last - 1, -1, -1):
+            after = chance[t + 1]
+            world = [1 if t + 1 in steps and j in cells else 0 for j in range(m)]
+            miss = [sum(matrix[i][j] * after[world[j]][j] for j in range(m)) for i in range(m)]
+            chance[t] = [miss, [one] * m]
+        weights = [[[zero] * m, [zero] * m] for _ in range(m)]
+        for i in range(m):
+            weights[i][1 if 0 in steps and i in cells else 0][i] = one
+        a = [chance[0][0 if not (0 in steps and i in cells) else 1][i] for i in range(m)]
+        losses = []
+        for t, column in enumerate(emissions):
+            if t:
+                for i in range(m):
+                    moved = [
+                        [sum(w[x] * matrix[x][j] for x in range(m)) for j in range(m)]
+                        for w in weights[i]
+                    ]
+                    if t in steps:
+                        for j in cells:
+                            moved[1][j] += moved[0][j]
+                            moved[0][j] = zero
+                    weights[i] = moved
+            exact = [mpmath.mpf(float(x)) for x in column]
+            weights = [
+                [[x * e for x, e in zip(w, exact, strict=True)] for w in ws] for ws in weights
+            ]
+            if t in at:
+                table = chance[min(t, last)]
+                rows = []
+                for i in range(m):
+                    b = sum(weights[i][k][j] * table[k][j] for k in (0, 1) for j in range(m))
+                    d = sum(weights[i][k][j] * (1 - table[k][j]) for k in (0, 1) for j in range(m))
+                    rows.append((a[i], 1 - a[i], b, d))
+                losses.append(float(mp_worst_loss(rows)))
+        return losses

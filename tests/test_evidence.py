@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from priste import (
+    AnyPrior,
+    AnyPriorOn,
+    KnownPrior,
+    Mobility,
+    NearPrior,
+    Prior,
+    presence,
+    privacy_loss,
+)
+from priste.errors import EventError, EvidenceError
+from priste.evidence import EventModel, Evidence
+from tests.oracles import joint_by_enumeration, mp_presence_losses
+from tests.strategies import events, generators, random_stochastic
+
+
+@settings(max_examples=100)
+@given(st.data(), generators(), st.integers(2, 4), st.integers(1, 5))
+def test_the_four_vectors_are_what_enumeration_gives_for_every_belief(
+    data: st.DataObject, random: np.random.Generator, n_cells: int, n_steps: int
+) -> None:
+    event = data.draw(events(n_cells, n_steps, depth=3))
+    transitions = random_stochastic(random, (n_steps + 1, n_cells, n_cells), zeros=0.3)
+    belief = random_stochastic(random, (n_cells,))
+    priors: list[Prior] = [
+        AnyPrior(),
+        KnownPrior(belief),
+        NearPrior(belief, 0.3),
+        AnyPriorOn([0, n_cells - 1]),
+    ]
+    prior = data.draw(st.sampled_from(priors))
+    try:
+        evidence = Evidence.start(EventModel(event, Mobility(transitions)), prior)
+    except EventError:
+        return
+    columns = list(random.random((n_steps + 1, n_cells)))
+    for step, column in enumerate(columns):
+        evidence = evidence.advance() if step else evidence
+        candidate = evidence.four_vectors(column)
+        evidence = evidence.observe(column)
+        a, not_a, b, d, exponents = evidence.four_vectors()
+        for v, vertex in enumerate(prior.vertices(n_cells)):
+            chances = joint_by_enumeration(event, list(transitions), vertex, [])
+            expected = joint_by_enumeration(event, list(transitions), vertex, columns[: step + 1])
+            assert (a[v], not_a[v]) == pytest.approx(chances, rel=1e-12, abs=0)
+            scale = 2.0 ** int(exponents[v])
+            assert (b[v] * scale, d[v] * scale) == pytest.approx(expected, rel=1e-12, abs=0)
+            scale = 2.0 ** int(candidate.exponents[v])
+            found = candidate.b[v] * scale, candidate.d[v] * scale
+            assert found == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("steps", [[3, 4, 5], [2, 9_990]])
+def test_ten_thousand_steps_neither_underflow_nor_drift(steps: list[int]) -> None:
+    random = np.random.default_rng(8)
+    mobility = Mobility([[0.9, 0.08, 0.02], [0.1, 0.8, 0.1], [0.01, 0.04, 0.95]])
+    emissions = 10.0 ** -random.uniform(0, 3, (10_000, 3))
+    watched = [0, 1, 2, 5, 10, 100, 1_000, 5_000, 9_989, 9_990, 9_999]
+    found = privacy_loss(presence({0}, steps), mobility, list(emissions))[watched]
+    expected = mp_presence_losses(mobility, [0], steps, emissions, watched)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    assert found.max() > 0.1
+
+
+def test_beliefs_may_drift_apart_without_bound() -> None:
+    # two cells that nobody leaves: after 5,000 steps one is e^-5000 times less likely
+    mobility = Mobility([[1.0, 0.0, 0.0], [0.0, 0.6, 0.4], [0.0, 0.5, 0.5]])
+    event = presence({2}, [1])
+    still_open = AnyPriorOn([1, 2])
+    loss = privacy_loss(event, mobility, [[0.9, 0.3, 0.3]] * 5_000, still_open)
+    np.testing.assert_allclose(loss, 0, atol=1e-10)
+    steps = privacy_loss(event, mobility, [[0.9, 0.3, 0.3]] * 5_000, AnyPrior())
+    # who thought cell 0 (where the event cannot happen) likely is proved right, threefold a step
+    np.testing.assert_allclose(steps[:500], np.log(3) * np.arange(1, 501), rtol=1e-9)
+    assert steps[-1] > 600
+
+
+def test_an_event_the_mobility_rules_out_is_refused() -> None:
+    stuck = Mobility(np.eye(3))
+    with pytest.raises(EventError, match="under this mobility and prior the event cannot happen"):
+        privacy_loss(presence({0}, [4]), stuck, [np.ones(3)], AnyPriorOn([1, 2]))
+    with pytest.raises(EventError, match="under this mobility and prior the event cannot fail"):
+        privacy_loss(presence({0}, [4]), stuck, [np.ones(3)], AnyPriorOn([0]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([[0.5, 0.5]], "column of step 0 must have one entry per cell \\(3\\), got 2"),
+        ([[0.5] * 3, [0.5, 1.5, 0.5]], "column of step 1 holds 1.5 at cell 1"),
+        ([[0.5, -0.5, 0.5]], "column of step 0 has 1 entries that are negative.*-0.5 at 1"),
+        ([[0.5, np.nan, 0.5]], "column of step 0 has 1 entries that are not finite"),
+        ([[0.5] * 3, [0.0] * 3], "release of step 1 is impossible"),
+        (["abc"], "column of step 0 must be numbers, got str"),
+    ],
+)
+def test_wrong_emissions_are_refused_with_their_place(columns: list[object], message: str) -> None:
+    mobility = Mobility(np.full((3, 3), 1 / 3))
+    with pytest.raises(EvidenceError, match=message):
+        privacy_loss(presence({0}, [1]), mobility, columns)  # type: ignore[arg-type]

@@ -1,0 +1,172 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from priste import EvidenceError, within, worst_case_loss
+from priste.checks import Array
+from priste.worst_case import checked, worst_case
+from tests.cplex_oracle import balanced_form, smallest_value, theorem_checks
+from tests.oracles import loss_of, rising_loss_over_edges
+from tests.strategies import generators
+
+Vectors = tuple[Array, Array, Array, Array]
+
+
+def random_vectors(
+    random: np.random.Generator,
+    n: int,
+    *,
+    shift: float = 0.5,
+    orders: float = 0.0,
+    zeros: float = 0.0,
+) -> Vectors:
+    """Four vectors whose odds move by about `shift`, likelihoods spread over `orders` of ten.
+
+    With `zeros`, some rows are impossible, some make the event certain and some exclude it.
+    """
+    a = random.uniform(0.05, 0.95, n)
+    a[random.random(n) < zeros / 3] = 0.0
+    a[random.random(n) < zeros / 3] = 1.0
+    not_a = 1 - a
+    likelihood = 10.0 ** -random.uniform(0, orders, n) if orders else random.uniform(0.2, 1, n)
+    likelihood[random.random(n) < zeros / 3] = 0.0
+    rise = np.exp(shift * random.standard_normal(n))
+    b, d = likelihood * a * rise, likelihood * not_a
+    return a, not_a, b, d
+
+
+def mirrored(vectors: Vectors) -> Vectors:
+    a, not_a, b, d = vectors
+    return not_a, a, d, b
+
+
+KINDS = st.sampled_from([{}, {"orders": 6.0}, {"orders": 200.0}, {"zeros": 0.5}])
+
+
+@settings(max_examples=150)
+@given(generators(), st.integers(1, 7), KINDS)
+def test_the_loss_is_that_of_the_worst_edge(
+    random: np.random.Generator, n: int, kind: dict[str, float]
+) -> None:
+    vectors = random_vectors(random, n, **kind)
+    for side in (vectors, mirrored(vectors)):
+        found = worst_case_loss(*side, sides="event")
+        expected = rising_loss_over_edges(*side)
+        if found == math.inf:
+            assert expected > 100
+        elif expected == -math.inf:
+            assert found == -math.inf
+        else:
+            assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    both = worst_case_loss(*vectors)
+    assert both == max(
+        worst_case_loss(*side, sides="event") for side in (vectors, mirrored(vectors))
+    )
+
+
+@settings(max_examples=60)
+@given(generators(), st.integers(2, 60), KINDS)
+def test_no_sampled_belief_is_worse_and_the_reported_one_is_as_bad(
+    random: np.random.Generator, n: int, kind: dict[str, float]
+) -> None:
+    vectors = random_vectors(random, n, **kind)
+    a, not_a, b, d = vectors
+    case = worst_case(checked(*vectors))
+    for _ in range(50):
+        belief = random.dirichlet(np.full(n, 10 ** random.uniform(-2, 1)))
+        if belief @ a > 0 and belief @ not_a > 0 and (belief @ b > 0 or belief @ d > 0):
+            assert abs(loss_of(belief, a, not_a, b, d)) <= case.loss * (1 + 1e-12) + 1e-12
+    if min(case.weights) > 1e-200 and not kind:
+        belief = np.zeros(n)
+        np.add.at(belief, list(case.vertices), case.weights)
+        loss = loss_of(belief, a, not_a, b, d)
+        assert (loss if case.rising else -loss) == pytest.approx(case.loss, rel=1e-9)
+
+
+@settings(max_examples=100)
+@given(generators(), st.integers(1, 40), KINDS)
+def test_the_test_for_one_epsilon_turns_over_at_the_loss(
+    random: np.random.Generator, n: int, kind: dict[str, float]
+) -> None:
+    vectors = random_vectors(random, n, **kind)
+    loss = worst_case_loss(*vectors)
+    if 1e-6 < loss < 500:
+        assert within(*vectors, loss + 3e-9)
+        assert not within(*vectors, loss)
+        assert not within(*vectors, loss * (1 - 1e-7))
+    if loss == math.inf:
+        assert not within(*vectors, 50.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cplex_agrees_on_both_inequalities_of_theorem_4_1(seed: int) -> None:
+    a, not_a, b, d = vectors = random_vectors(np.random.default_rng(seed), 50 + seed)
+    losses = [worst_case_loss(*side, sides="event") for side in (vectors, mirrored(vectors))]
+    for which, loss in enumerate(losses):
+        above = theorem_checks(a, b, b + d, loss + 0.02)[which]
+        below = theorem_checks(a, b, b + d, loss - 0.02)[which]
+        assert smallest_value(*above) >= -1e-7
+        assert smallest_value(*below) < -1e-5
+        assert within(*(vectors if which == 0 else mirrored(vectors)), loss + 0.02, sides="event")
+
+
+@pytest.mark.parametrize("kind", [{"orders": 200.0}, {"zeros": 0.3}])
+@pytest.mark.parametrize("seed", range(20))
+def test_cplex_agrees_on_extreme_likelihoods_and_zeros(seed: int, kind: dict[str, float]) -> None:
+    vectors = random_vectors(np.random.default_rng(seed), 50, shift=0.3, **kind)
+    for side in (vectors, mirrored(vectors)):
+        loss = worst_case_loss(*side, sides="event")
+        if loss == math.inf:
+            assert smallest_value(balanced_form(*side, 5.0)) < -1e-5
+            assert not within(*side, 5.0, sides="event")
+        else:
+            assert smallest_value(balanced_form(*side, loss + 0.05)) >= -1e-6
+            assert smallest_value(balanced_form(*side, loss - 0.05)) < -1e-5
+
+
+def test_rows_that_vanish_are_exact_limits() -> None:
+    a, not_a = np.array([0.2, 0.6]), np.array([0.8, 0.4])
+    # the release is impossible from row 0: belief near row 0 ends at the odds of row 1
+    b, d = np.array([0.0, 0.6]), np.array([0.0, 0.4])
+    assert worst_case_loss(a, not_a, b, d) == pytest.approx(math.log(1.5 / 0.25), rel=1e-14)
+    nearly = worst_case_loss(a, not_a, b + [1e-250 * 0.2, 0], d + [1e-250 * 0.8, 0])
+    assert nearly == pytest.approx(math.log(1.5 / 0.25), rel=1e-12)
+
+
+def test_ruling_out_everything_but_the_event_is_an_infinite_loss() -> None:
+    assert worst_case_loss([0.0, 0.5], [1.0, 0.5], [0.0, 0.1], [0.0, 0.1]) == math.inf
+    assert not within([0.0, 0.5], [1.0, 0.5], [0.0, 0.1], [0.0, 0.1], 100.0)
+
+
+def test_a_common_factor_of_the_releases_changes_nothing() -> None:
+    a, not_a, b, d = random_vectors(np.random.default_rng(1), 30)
+    loss = worst_case_loss(a, not_a, b, d)
+    for factor in (1e-280, 1e-30, 1e30):
+        assert worst_case_loss(a, not_a, b * factor, d * factor) == pytest.approx(loss, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (([0.5], [0.5], [0.1, 0.2], [0.1]), "one length"),
+        (([0.5], [0.4], [0.1], [0.1]), "a \\+ not_a must be 1; it is not in row\\(s\\) 0"),
+        (([0.0], [1.0], [0.1], [0.1]), "b must be 0 where a is 0"),
+        (([1.0], [0.0], [0.1], [0.1]), "d must be 0 where not_a is 0"),
+        (([0.5], [0.5], [math.nan], [0.1]), "b has 1 entries that are not finite.*nan at 0"),
+        (([0.5], [0.5], [-0.1], [0.1]), "b has 1 entries that are negative.*-0.1 at 0"),
+    ],
+)
+def test_vectors_that_cannot_be_are_refused(vectors: tuple[list[float], ...], message: str) -> None:
+    with pytest.raises(EvidenceError, match=message):
+        worst_case_loss(*vectors)
+
+
+def test_epsilon_and_sides_are_checked() -> None:
+    good = ([0.5], [0.5], [0.1], [0.1])
+    with pytest.raises(EvidenceError, match="epsilon must be a finite number above 0, got 0"):
+        within(*good, 0)
+    with pytest.raises(EvidenceError, match="sides must be one of both, event, got 'left'"):
+        worst_case_loss(*good, sides="left")  # type: ignore[arg-type]
