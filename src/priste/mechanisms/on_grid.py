@@ -1,0 +1,41 @@
+"""What mechanisms on a grid share."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+from priste.checks import Array, frozen, positive
+from priste.errors import MechanismError
+from priste.grid import Grid
+from priste.mechanisms.mechanism import Mechanism
+from priste.mechanisms.uniform import Uniform
+
+
+@dataclass(frozen=True)
+class GridMechanism(Mechanism):
+    """A mechanism on a grid with a `budget` per unit of its distance."""
+
+    grid: Grid
+    budget: float
+
+    def __post_init__(self) -> None:
+        positive(self.budget, "budget", MechanismError)
+        object.__setattr__(self, "distances", self.grid.distances)
+
+    @cached_property
+    def _emission(self) -> Array:
+        return frozen(self._matrix())
+
+    def _matrix(self) -> Array:
+        raise TypeError(f"{type(self).__name__} gives no emission matrix")
+
+    def emission(self) -> Array:
+        """Return Pr(output | true cell), computed once."""
+        return self._emission
+
+    def uninformative(self) -> Uniform:
+        """Return the uniform output over the map."""
+        return Uniform(self.grid.n_cells)
+
+    def _with_budget(self, budget: float) -> Self:
+        return type(self)(self.grid, budget)

@@ -1,0 +1,49 @@
+"""Any output, whatever the truth."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from priste.checks import Array, cell_set, frozen, whole
+from priste.errors import MechanismError
+from priste.mechanisms.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Uniform(Mechanism):
+    """Every output with the same probability from every cell: it tells nothing.
+
+    There are `n_outputs` outputs (as many as cells if not given); if `among` is given, only those
+    of them occur.
+    """
+
+    n_cells: int
+    n_outputs: int | None = None
+    among: tuple[int, ...] | None = None
+    budget: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        whole(self.n_cells, "n_cells", MechanismError, least=1)
+        outputs = whole(self.n_outputs or self.n_cells, "n_outputs", MechanismError, least=1)
+        if self.among is not None:
+            cell_set(self.among, "among", MechanismError, n_cells=outputs)
+
+    @cached_property
+    def _emission(self) -> Array:
+        outputs = self.n_outputs or self.n_cells
+        chosen = range(outputs) if self.among is None else self.among
+        row = np.zeros(outputs)
+        row[list(chosen)] = 1 / len(chosen)
+        return frozen(np.tile(row, (self.n_cells, 1)))
+
+    def emission(self) -> Array:
+        """Return the matrix of equal rows."""
+        return self._emission
+
+    def uninformative(self) -> "Uniform":
+        """Return itself."""
+        return self
+
+    def _with_budget(self, budget: float) -> "Uniform":  # noqa: ARG002
+        return self

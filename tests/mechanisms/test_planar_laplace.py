@@ -1,0 +1,117 @@
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from priste import Grid, MechanismError, PlanarLaplace
+from priste.mechanisms.planar_laplace import _box_mass
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 6), st.integers(1, 6), st.floats(0.2, 3), st.floats(1e-3, 20))
+def test_geo_indistinguishable_for_every_triple_of_cells(
+    rows: int, columns: int, size: float, budget: float
+) -> None:
+    grid = Grid(rows, columns, size)
+    emission = PlanarLaplace(grid, budget).emission()
+    assert_geo_indistinguishable(emission, grid, budget)
+
+
+def test_geo_indistinguishable_on_the_paper_s_map() -> None:
+    grid = Grid(20, 20)
+    for budget in (0.2, 2.0):
+        assert_geo_indistinguishable(PlanarLaplace(grid, budget).emission(), grid, budget)
+
+
+def assert_geo_indistinguishable(emission: np.ndarray, grid: Grid, budget: float) -> None:
+    factor = np.exp(budget * grid.distances) * (1 + 1e-9)
+    for x in range(grid.n_cells):
+        assert (emission[x] <= factor[x][:, None] * emission).all()
+
+
+def test_rows_are_distributions_without_zeros() -> None:
+    emission = PlanarLaplace(Grid(7, 5), 0.7).emission()
+    np.testing.assert_allclose(emission.sum(axis=1), 1, rtol=1e-12)
+    assert emission.min() > 0
+
+
+def laplace_in_box(x: tuple[float, float], y: tuple[float, float], budget: float) -> float:
+    """The noise's mass in a box by quadrature in the plane, 15 digits, for any position."""
+
+    def density(u: object, v: object) -> object:
+        return budget**2 / (2 * mpmath.pi) * mpmath.exp(-budget * mpmath.hypot(u, v))
+
+    def pieces(ends: tuple[float, float]) -> list[object]:
+        low, high = ends
+        cuts = [c for c in (0.0, -3 / budget, 3 / budget) if low < c < high]
+        return sorted([mpmath.mpf(c) for c in (low, *cuts, high)])
+
+    return float(mpmath.quad(density, pieces(x), pieces(y)))
+
+
+@pytest.mark.parametrize("budget", [0.05, 0.8, 6.0])
+def test_each_entry_is_the_mass_of_the_noise_in_its_cell(budget: float) -> None:
+    emission = PlanarLaplace(Grid(5, 4), budget).emission()
+
+    def extent(cell: int, count: int) -> tuple[float, float]:
+        return (-math.inf if cell == 0 else cell, math.inf if cell == count - 1 else cell + 1)
+
+    for true, output in [
+        (6, 9),
+        (6, 10),
+        (13, 5),
+        (6, 6),
+        (5, 4),
+        (9, 1),
+        (2, 16),
+        (0, 19),
+        (0, 0),
+    ]:
+        (true_row, true_column), (row, column) = divmod(true, 4), divmod(output, 4)
+        x = tuple(e - true_column - 0.5 for e in extent(column, 4))
+        y = tuple(e - true_row - 0.5 for e in extent(row, 5))
+        expected = laplace_in_box(x, y, budget)  # type: ignore[arg-type]
+        assert emission[true, output] == pytest.approx(expected, rel=1e-7)
+
+
+@settings(max_examples=60)
+@given(st.floats(0.01, 40), st.floats(0.01, 3), st.floats(0, 40), st.floats(0.01, 3))
+def test_boxes_add_up_to_one_part_in_a_billion(
+    x: float, width: float, y: float, height: float
+) -> None:
+    whole = _box_mass(x, x + 2 * width, y, y + height)
+    parts = _box_mass(x, x + width, y, y + height) + _box_mass(
+        x + width, x + 2 * width, y, y + height
+    )
+    assert whole == pytest.approx(parts, rel=1e-9, abs=0)
+    endless = _box_mass(x, math.inf, y, y + height)
+    beyond = _box_mass(x, x + width, y, y + height) + _box_mass(x + width, math.inf, y, y + height)
+    assert endless == pytest.approx(beyond, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("budget", [0.3, 2.0])
+def test_the_radius_follows_its_law(budget: float) -> None:
+    # on a fine, wide map the mass within r of the true cell is 1 - (1 + αr) e^{-αr}
+    grid = Grid(61, 61, cell_size=0.5)
+    centre = grid.cell(30, 30)
+    row = PlanarLaplace(grid, budget).emission()[centre]
+    for radius in (2.0, 5.0, 8.0):
+        law = 1 - (1 + budget * radius) * math.exp(-budget * radius)
+        assert row[grid.distances[centre] <= radius].sum() == pytest.approx(law, abs=0.03)
+
+
+def test_weaker_versions_have_a_smaller_budget_and_end_in_nothing() -> None:
+    mechanism = PlanarLaplace(Grid(3, 3), 2.0)
+    assert mechanism.weaker(0.5).budget == 1.0
+    assert mechanism.weaker(0.5) is mechanism.weaker(0.5)
+    np.testing.assert_array_equal(mechanism.uninformative().emission(), np.full((9, 9), 1 / 9))
+    assert mechanism.uninformative().budget == 0
+
+
+@pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf, "much"])
+def test_a_wrong_budget_is_refused(budget: object) -> None:
+    with pytest.raises(MechanismError, match="budget must be a finite number above 0, got"):
+        PlanarLaplace(Grid(2, 2), budget)  # type: ignore[arg-type]
