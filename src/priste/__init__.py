@@ -1,1 +1,80 @@
 """Spatiotemporal event privacy: quantify it, protect it, audit it."""
+
+from priste.calibration import Retry
+from priste.errors import (
+    EventError,
+    EvidenceError,
+    GridError,
+    MechanismError,
+    MobilityError,
+    PriorError,
+    PristeError,
+    ProtectionError,
+    UnobservedRowsWarning,
+)
+from priste.events import Event, at, at_least, pattern, presence
+from priste.grid import Grid
+from priste.mechanisms import (
+    EmissionMatrix,
+    Exponential,
+    LocationSet,
+    Mechanism,
+    PlanarLaplace,
+    Uniform,
+)
+from priste.mobility import Mobility
+from priste.priors import AnyPrior, AnyPriorOn, KnownPrior, NearPrior, Prior
+from priste.protection import Protect
+from priste.protector import Diary, Protector, Release
+from priste.quantify import (
+    joint_probability,
+    posterior_odds,
+    prior_odds,
+    prior_probability,
+    privacy_loss,
+)
+from priste.worst_case import within, worst_case_loss
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AnyPrior",
+    "AnyPriorOn",
+    "Diary",
+    "EmissionMatrix",
+    "Event",
+    "EventError",
+    "EvidenceError",
+    "Exponential",
+    "Grid",
+    "GridError",
+    "KnownPrior",
+    "LocationSet",
+    "Mechanism",
+    "MechanismError",
+    "Mobility",
+    "MobilityError",
+    "NearPrior",
+    "PlanarLaplace",
+    "Prior",
+    "PriorError",
+    "PristeError",
+    "Protect",
+    "ProtectionError",
+    "Protector",
+    "Release",
+    "Retry",
+    "Uniform",
+    "UnobservedRowsWarning",
+    "at",
+    "at_least",
+    "joint_probability",
+    "pattern",
+    "posterior_odds",
+    "presence",
+    "prior_odds",
+    "prior_probability",
+    "privacy_loss",
+    "within",
+    "worst_case_loss",
+]

@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+
+from priste import (
+    AnyPriorOn,
+    EventError,
+    Exponential,
+    Grid,
+    KnownPrior,
+    LocationSet,
+    Mobility,
+    MobilityError,
+    NearPrior,
+    Prior,
+    Protect,
+    ProtectionError,
+    Protector,
+    Retry,
+    at,
+    presence,
+    privacy_loss,
+)
+
+GRID = Grid(2, 3)
+MOBILITY = Mobility.gaussian(GRID, sigma=1.0)
+EVENT = presence({0, 1}, [2, 3])
+PATH = [0, 1, 4, 3, 0, 1, 2]
+
+
+def protector(**changes: object) -> Protector:
+    arguments: dict[str, object] = {
+        "mobility": MOBILITY,
+        "mechanism": Exponential(GRID, 2.0),
+        "protections": Protect(EVENT, 0.5),
+        "calibration": Retry(),
+        "seed": 3,
+    }
+    return Protector(**{**arguments, **changes})  # type: ignore[arg-type]
+
+
+def test_a_release_shows_the_public_part_only() -> None:
+    release = protector().release(4)
+    assert repr(release) == f"Release(step=0, cell={release.cell})"
+    assert release.public() == {"step": 0, "cell": release.cell}
+    assert release.private.true_cell == 4
+    assert release.private.budget >= 0
+
+
+def test_without_a_seed_draws_are_the_system_s() -> None:
+    assert protector().is_reproducible
+    assert not protector(seed=None).is_reproducible
+    one = [protector().release(0).cell for _ in range(5)]
+    assert len(set(one)) == 1
+    assert len({protector(seed=None).release(0).cell for _ in range(200)}) > 1
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        KnownPrior(np.full(6, 1 / 6)),
+        NearPrior(np.full(6, 1 / 6), 0.2),
+        AnyPriorOn([0, 3, 5]),
+    ],
+)
+def test_the_diary_s_losses_are_those_of_the_released_columns(prior: Prior) -> None:
+    guard = protector(prior=prior)
+    columns = []
+    for cell in PATH:
+        release = guard.release(cell)
+        budget = release.private.budget
+        emission = Exponential(GRID, budget).emission() if budget else np.full((6, 6), 1 / 6)
+        columns.append(emission[:, release.cell])
+        expected = privacy_loss(EVENT, MOBILITY, columns, prior)[-1]
+        assert release.private.losses[0] == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+def test_a_skipped_step_passes_time_and_tells_nothing() -> None:
+    guard, other = protector(), protector()
+    guard.release(0)
+    before = guard.release(1).private.losses[0]
+    guard.skip()
+    assert guard.step == 3
+    after = guard.release(3)
+    assert after.step == 3
+    assert before <= 0.5
+    steps = [release.step for release in other.stream([0, None, 4, None, None, 2])]
+    assert steps == [0, 2, 5]
+
+
+def test_skipping_equals_a_release_that_tells_nothing() -> None:
+    guard = protector()
+    guard.skip()
+    release = guard.release(1)
+    column = Exponential(GRID, release.private.budget).emission()[:, release.cell]
+    expected = privacy_loss(EVENT, MOBILITY, [np.ones(6), column])[-1]
+    assert release.private.losses[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_several_events_keep_their_own_epsilon() -> None:
+    guard = protector(protections=[Protect(EVENT, 0.3), Protect(at(5, 4), 0.8, sides="event")])
+    for release in guard.stream(PATH * 3):
+        first, second = release.private.losses
+        assert first <= 0.3 + 1e-9
+        assert second <= 0.8 + 1e-9
+
+
+def test_models_of_higher_order_protect_cells() -> None:
+    mobility = Mobility.fit([MOBILITY.sample(2_000, seed=1)], 6, order=2)
+    assert mobility.n_states > 6
+    guard = protector(mobility=mobility)
+    assert all(release.private.losses[0] <= 0.5 + 1e-9 for release in guard.stream(PATH))
+    location_set = LocationSet(Exponential(GRID, 2.0), 0.2, np.full(6, 1 / 6))
+    guard = protector(mobility=mobility, mechanism=location_set)
+    assert all(release.private.losses[0] <= 0.5 + 1e-9 for release in guard.stream(PATH))
+
+
+@pytest.mark.parametrize(
+    ("true_cell", "problem"),
+    [
+        (6, "it is above 5"),
+        (77777, "it is above 5"),
+        (-1, "it is negative"),
+        (2.5, "not a whole number but of type float"),
+        (True, "not a whole number but of type bool"),
+        (None, "of type NoneType"),
+    ],
+)
+def test_a_true_cell_off_the_map_is_refused_unnamed_and_nothing_changes(
+    true_cell: object, problem: str
+) -> None:
+    guard, untouched = protector(), protector()
+    guard.release(0)
+    untouched.release(0)
+    with pytest.raises(ProtectionError, match=f"step 1 is not on the map: .*{problem}") as caught:
+        guard.release(true_cell)  # type: ignore[arg-type]
+    assert "77777" not in str(caught.value)
+    assert "cells are 0 to 5" in str(caught.value)
+    assert guard.step == 1
+    for cell in PATH:
+        one, other = guard.release(cell), untouched.release(cell)
+        assert one == other
+        assert one.private == other.private
+
+
+def test_a_mobility_that_ends_refuses_the_step_beyond_it_and_no_other() -> None:
+    guard = protector(mobility=Mobility([MOBILITY.transition(0)] * 4))
+    for cell in PATH[:5]:
+        guard.release(cell)
+    with pytest.raises(MobilityError, match="has 4 transitions"):
+        guard.release(0)
+    assert guard.step == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"protections": []}, ProtectionError, "one or more Protect"),
+        ({"protections": [EVENT]}, ProtectionError, "one or more Protect"),
+        ({"protections": Protect(at(9, 1), 0.5)}, EventError, "off the map at step 1: 9"),
+        (
+            {"mechanism": Exponential(Grid(1, 3), 1.0)},
+            ProtectionError,
+            "the mechanism knows 3 cells, the mobility 6",
+        ),
+        ({"prior": KnownPrior([0.5, 0.5])}, ValueError, r"one entry per cell \(6\), got 2"),
+        ({"seed": "abc"}, ProtectionError, "seed must be"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(
+    changes: dict[str, object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        protector(**changes)
+
+
+@pytest.mark.parametrize("epsilon", [0, -0.5, float("nan"), float("inf"), "small"])
+def test_a_wrong_epsilon_is_refused(epsilon: object) -> None:
+    with pytest.raises(ProtectionError, match="epsilon must be a finite number above 0, got"):
+        Protect(EVENT, epsilon)  # type: ignore[arg-type]
+
+
+def test_a_wrong_protection_is_refused() -> None:
+    with pytest.raises(ProtectionError, match="takes an event made of at, presence, ..., got str"):
+        Protect("hospital", 0.5)  # type: ignore[arg-type]
+    with pytest.raises(ProtectionError, match="sides must be one of both, event, got 'none'"):
+        Protect(EVENT, 0.5, sides="none")  # type: ignore[arg-type]

@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from priste import ProtectionError
+from priste.randomness import Randomness
+
+
+def test_draws_follow_the_probabilities_and_never_hit_a_zero() -> None:
+    randomness = Randomness(seed=4)
+    row = np.array([0.0, 0.3, 0.0, 0.7, 0.0])
+    drawn = np.bincount([randomness.draw(row) for _ in range(20_000)], minlength=5)
+    assert drawn[[0, 2, 4]].sum() == 0
+    assert drawn[1] / 20_000 == pytest.approx(0.3, abs=0.015)
+
+
+def test_a_seed_is_reproducible_and_without_one_the_system_decides() -> None:
+    one, other = Randomness(seed=4), Randomness(seed=4)
+    assert [one.bits() for _ in range(5)] == [other.bits() for _ in range(5)]
+    secure = Randomness()
+    assert secure.is_secure
+    assert not one.is_secure
+    assert len({secure.bits() for _ in range(100)}) == 100
+    assert all(0 <= secure.bits() < 2**53 for _ in range(100))
+
+
+def test_a_wrong_seed_is_refused() -> None:
+    with pytest.raises(ProtectionError, match="seed must be a whole number of at least 0, got -1"):
+        Randomness(seed=-1)
