@@ -1,0 +1,1 @@
+"""Speed, side by side with the alternatives, as ratios measured in one run."""
