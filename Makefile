@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test bench figures clean
+.PHONY: demo test bench figures tables clean
 
 demo: $(READY)
 	$(BIN)/python -m priste.demo
@@ -24,6 +24,9 @@ bench: $(READY)
 figures: $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	$(BIN)/python docs/figures.py
+
+tables: $(READY)
+	$(BIN)/python docs/tables.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

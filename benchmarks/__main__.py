@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-ALL = ["worst_case", "stream", "events"]
+ALL = ["worst_case", "stream", "events", "every_output"]
 
 for name in sys.argv[1:] or ALL:
     importlib.import_module(f"benchmarks.{name}").main()

@@ -27,15 +27,16 @@ def protector(sigma: float, budget: float, seed: int) -> Protector:
 def tested_vectors(sigma: float, budget: float, seed: int, steps: int) -> Iterator[FourVectors]:
     """The four vectors of the candidate outputs that a run of the published loop really tests."""
     guard = protector(sigma, budget, seed)
-    path = guard.mobility.sample(steps, seed=seed)
-    evidence = Evidence.start(EventModel(EVENT, guard.mobility), guard.prior)
+    path = guard.mobilities[0].sample(steps, seed=seed)
+    evidence = Evidence.start(EventModel(EVENT, guard.mobilities[0]), guard.prior)
     random = np.random.default_rng(seed)
     for step, cell in enumerate(path.tolist()):
         evidence = evidence.advance() if step else evidence
         release = guard.release(cell)
         first = guard.mechanism.emission()
-        yield evidence.four_vectors(first[:, random.choice(GRID.n_cells, p=first[cell])])
+        drawn = first[:, random.choice(GRID.n_cells, p=first[cell])]
+        yield evidence.observe(drawn).four_vectors()
         accounted = release.private.budget
         final = PlanarLaplace(GRID, accounted).emission() if accounted else first * 0 + 1 / 400
-        yield evidence.four_vectors(final[:, release.cell])
         evidence = evidence.observe(final[:, release.cell])
+        yield evidence.four_vectors()

@@ -13,7 +13,6 @@ from priste import (
     PlanarLaplace,
     Protect,
     Protector,
-    Retry,
     posterior_odds,
     presence,
     prior_odds,
@@ -35,12 +34,12 @@ def stream() -> None:
 
     random = np.random.default_rng(3)
     bare = [noise.emission()[:, random.choice(400, p=noise.emission()[cell])] for cell in path]
-    guard = Protector(mobility, noise, Protect(clinic, EPSILON), calibration=Retry(), seed=3)
+    guard = Protector(mobility, noise, Protect(clinic, EPSILON), seed=3)
     releases = [guard.release(int(cell)) for cell in path]
     columns = [
-        PlanarLaplace(city, r.private.budget).emission()[:, r.cell]
+        noise.with_budget(r.private.budget).emission()[:, r.cell]
         if r.private.budget
-        else np.full(400, 1 / 400)
+        else np.full(city.n_cells, 1 / city.n_cells)
         for r in releases
     ]
     before = prior_odds(clinic, mobility)

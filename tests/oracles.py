@@ -10,6 +10,9 @@ import numpy as np
 from priste.checks import Array
 from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not
 from priste.mobility import Mobility
+from priste.protection import Protect
+from priste.protector import Protector
+from priste.public_state import PublicState
 
 # --- enumeration of all trajectories ----------------------------------------------------------
 
@@ -111,6 +114,56 @@ def two_world_prior(
             blocks = [[transition, zero], [transition - staying, staying]]
         state = state @ np.block(blocks)
     return float(state[m:].sum())
+
+
+# --- a protector as an algorithm ---------------------------------------------------------------
+
+
+def sequence_probabilities(
+    protector: Protector, path: Sequence[int]
+) -> dict[tuple[int, ...], float]:
+    """Pr(sequence of releases | true path), over all hidden ways the algorithm can take."""
+    found: dict[tuple[int, ...], float] = {}
+
+    def follow(state: PublicState, sequence: tuple[int, ...], probability: float) -> None:
+        if len(sequence) == len(path):
+            found[sequence] = found.get(sequence, 0.0) + probability
+            return
+        now = state.arrive()
+        for outcome in protector.calibration.outcomes(now.situation()):
+            chance = float(outcome.likelihood[path[len(sequence)]])
+            if chance > 0:
+                follow(
+                    now.observe(outcome.column), (*sequence, outcome.output), probability * chance
+                )
+
+    follow(protector.beginning(), (), 1.0)
+    return found
+
+
+def realised_by_enumeration(
+    protector: Protector, protection: Protect, steps: int, vertices: Array
+) -> float:
+    """The worst two-sided loss after `steps` releases: all paths, all sequences, all edges."""
+    event = protection.event
+    n_steps = max(steps, event.steps[-1] + 1)
+    paths = all_paths(vertices.shape[1], n_steps)
+    holds = truths(event, paths)
+    transitions = [protector.mobilities[0].transition(t) for t in range(n_steps)]
+    weights = np.array([path_probabilities(paths, transitions, vertex) for vertex in vertices])
+    seen = {
+        p: sequence_probabilities(protector, p) for p in {tuple(q[:steps]) for q in paths.tolist()}
+    }
+    a, not_a = weights[:, holds].sum(axis=1), weights[:, ~holds].sum(axis=1)
+    worst = -np.inf
+    for sequence in {s for found in seen.values() for s in found}:
+        likely = np.array([seen[tuple(path[:steps])].get(sequence, 0.0) for path in paths.tolist()])
+        b = (weights * likely)[:, holds].sum(axis=1)
+        d = (weights * likely)[:, ~holds].sum(axis=1)
+        worst = max(worst, rising_loss_over_edges(a, not_a, b, d))
+        if protection.sides == "both":
+            worst = max(worst, rising_loss_over_edges(not_a, a, d, b))
+    return worst
 
 
 # --- the worst belief --------------------------------------------------------------------------

@@ -40,15 +40,16 @@ def protector(**changes: object) -> Protector:
 
 def test_a_release_shows_the_public_part_only() -> None:
     release = protector().release(4)
-    assert repr(release) == f"Release(step=0, cell={release.cell})"
+    assert "private" not in repr(release)
+    assert repr(release).startswith(f"Release(step=0, cell={release.cell}, caveats=")
     assert release.public() == {"step": 0, "cell": release.cell}
     assert release.private.true_cell == 4
     assert release.private.budget >= 0
 
 
 def test_without_a_seed_draws_are_the_system_s() -> None:
-    assert protector().is_reproducible
-    assert not protector(seed=None).is_reproducible
+    assert any("seed" in caveat for caveat in protector().release(0).caveats)
+    assert not protector(seed=None, calibration=None).release(0).caveats
     one = [protector().release(0).cell for _ in range(5)]
     assert len(set(one)) == 1
     assert len({protector(seed=None).release(0).cell for _ in range(200)}) > 1
@@ -94,6 +95,13 @@ def test_skipping_equals_a_release_that_tells_nothing() -> None:
     column = Exponential(GRID, release.private.budget).emission()[:, release.cell]
     expected = privacy_loss(EVENT, MOBILITY, [np.ones(6), column])[-1]
     assert release.private.losses[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_retry_loop_says_that_it_is_no_guarantee() -> None:
+    release = protector(seed=None, calibration=Retry()).release(0)
+    assert release.caveats == (
+        "with Retry ε is not a guarantee; priste.audit tells what is realised",
+    )
 
 
 def test_several_events_keep_their_own_epsilon() -> None:
@@ -162,6 +170,10 @@ def test_a_mobility_that_ends_refuses_the_step_beyond_it_and_no_other() -> None:
             ProtectionError,
             "the mechanism knows 3 cells, the mobility 6",
         ),
+        ({"mobility": np.eye(6)}, ProtectionError, r"wrap a matrix: Mobility\(matrix\)"),
+        ({"mechanism": np.eye(6)}, ProtectionError, "got ndarray; wrap a matrix: EmissionMatrix"),
+        ({"prior": [0.5, 0.5]}, ProtectionError, "prior must be such as .*, got list"),
+        ({"calibration": Retry}, ProtectionError, "calibration must be such as .*, got Retry"),
         ({"prior": KnownPrior([0.5, 0.5])}, ValueError, r"one entry per cell \(6\), got 2"),
         ({"seed": "abc"}, ProtectionError, "seed must be"),
     ],

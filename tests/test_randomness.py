@@ -2,15 +2,17 @@ import numpy as np
 import pytest
 
 from priste import ProtectionError
+from priste.dyadic import dyadic
 from priste.randomness import Randomness
 
 
-def test_draws_follow_the_probabilities_and_never_hit_a_zero() -> None:
-    randomness = Randomness(seed=4)
-    row = np.array([0.0, 0.3, 0.0, 0.7, 0.0])
-    drawn = np.bincount([randomness.draw(row) for _ in range(20_000)], minlength=5)
+@pytest.mark.parametrize("seed", [4, None])
+def test_draws_follow_the_probabilities_and_never_hit_a_zero(seed: int | None) -> None:
+    randomness = Randomness(seed)
+    row = dyadic(np.array([[0.0, 0.3, 0.0, 0.7, 0.0]]))[0]
+    drawn = np.bincount([randomness.draw(row) for _ in range(40_000)], minlength=5)
     assert drawn[[0, 2, 4]].sum() == 0
-    assert drawn[1] / 20_000 == pytest.approx(0.3, abs=0.015)
+    assert drawn[1] / 40_000 == pytest.approx(0.3, abs=0.02)  # eight standard deviations
 
 
 def test_a_seed_is_reproducible_and_without_one_the_system_decides() -> None:

@@ -1,7 +1,9 @@
 """Spatiotemporal event privacy: quantify it, protect it, audit it."""
 
-from priste.calibration import Retry
+from priste.audit import Audit, Finding, audit
+from priste.calibration import EveryOutput, Retry
 from priste.errors import (
+    AuditError,
     EventError,
     EvidenceError,
     GridError,
@@ -40,12 +42,16 @@ __version__ = "0.1.0"
 __all__ = [
     "AnyPrior",
     "AnyPriorOn",
+    "Audit",
+    "AuditError",
     "Diary",
     "EmissionMatrix",
     "Event",
     "EventError",
+    "EveryOutput",
     "EvidenceError",
     "Exponential",
+    "Finding",
     "Grid",
     "GridError",
     "KnownPrior",
@@ -68,6 +74,7 @@ __all__ = [
     "UnobservedRowsWarning",
     "at",
     "at_least",
+    "audit",
     "joint_probability",
     "pattern",
     "posterior_odds",

@@ -9,32 +9,129 @@ import math
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from priste.checks import Array
 
+Ends = tuple[Array, Array, Array, Array, Array, Array]
+Row = tuple[float, float, float, float, float, float]
+
 _UNIT = 2.0**-52
+_DEEPEST = -900
 _SLACK = 1e-14  # a pair worse than the best by less than this (relative) is not worth a look
 
 
-@njit(cache=True, fastmath={"contract", "nsz"})
-def hold(p: Array, q: Array, beta: Array, delta: Array, bound: float) -> bool:
-    """Tell whether the condition holds with E = `bound` for every vertex and every pair."""
+@njit(cache=True, nogil=True)
+def hold(p: Array, q: Array, beta: Array, delta: Array, bound: float, both: bool) -> bool:
+    """Tell whether the condition holds with E = `bound` for every vertex and every pair.
+
+    With `both` also the condition of the other side, where (p, beta) and (q, delta) change places.
+    """
     n = len(p)
-    roots = np.empty(n)
+    roots, others = np.empty(n), np.empty(n)
     for i in range(n):
-        g = bound * p[i] * delta[i] - q[i] * beta[i]
-        if g < 0:
+        rise, fall = q[i] * beta[i], p[i] * delta[i]
+        if bound * fall < rise or (both and bound * rise < fall):
             return False
-        roots[i] = math.sqrt(g)
+        roots[i] = math.sqrt(bound * fall - rise)
+        others[i] = math.sqrt(bound * rise - fall) if both else math.inf
     for i in range(n):
-        negative = 0
-        d_i, p_i, b_i, q_i, r_i = bound * delta[i], bound * p[i], beta[i], q[i], 2 * roots[i]
-        for j in range(i + 1, n):
-            form = d_i * p[j] + p_i * delta[j] - b_i * q[j] - q_i * beta[j] + r_i * roots[j]
-            negative += form < 0
-        if negative:
+        k = i + 1
+        ends = p[k:], q[k:], beta[k:], delta[k:], roots[k:], others[k:]
+        row = p[i], q[i], beta[i], delta[i], 2 * roots[i], 2 * others[i] if both else 0.0
+        if _any_fails(ends, row, bound, both):
             return False
     return True
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def _any_fails(ends: Ends, row: Row, bound: float, both: bool) -> bool:
+    """Tell whether a pair of this row and one of the others fails; free of branches, for speed."""
+    p, q, beta, delta, roots, others = ends
+    p_i, q_i, beta_i, delta_i, root, other = row
+    failures = 0
+    if both:
+        for j in range(len(p)):
+            fall = delta_i * p[j] + p_i * delta[j]
+            rise = beta_i * q[j] + q_i * beta[j]
+            failures += (bound * fall - rise + root * roots[j] < 0) | (
+                bound * rise - fall + other * others[j] < 0
+            )
+    else:
+        for j in range(len(p)):
+            fall = delta_i * p[j] + p_i * delta[j]
+            rise = beta_i * q[j] + q_i * beta[j]
+            failures += bound * fall - rise + root * roots[j] < 0
+    return failures > 0
+
+
+@njit(cache=True, nogil=True)
+def first_failing(
+    a: Array,
+    not_a: Array,
+    b: Array,
+    d: Array,
+    exponents: NDArray[np.int64],
+    bound: float,
+    both: bool,
+    outputs: NDArray[np.intp],
+    stop: NDArray[np.bool_],
+) -> int:
+    """Return the first of `outputs` (rows of b and d) whose condition fails, or -1.
+
+    A row without any possible vertex fails. Somebody else setting ``stop[0]`` ends the search
+    early; so does finding a failure.
+    """
+    n = len(a)
+    p, q, beta, delta, scale = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for o in outputs:
+        if stop[0]:
+            return -1
+        possible = scale_rows(a, not_a, b[o], d[o], exponents, p, q, beta, delta, scale)
+        if not possible or not hold(p, q, beta, delta, bound, both):
+            stop[0] = True
+            return int(o)
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def scale_rows(
+    a: Array,
+    not_a: Array,
+    b: Array,
+    d: Array,
+    exponents: NDArray[np.int64],
+    p: Array,
+    q: Array,
+    beta: Array,
+    delta: Array,
+    scale: Array,
+) -> bool:
+    """Divide each row by √(b + d), its `scale`; tell whether any row has a likelihood at all.
+
+    Row v of b and d is meant times ``2 ** exponents[v]``. Likelihoods are taken relative to the
+    largest; one that is smaller by more than `_DEEPEST` binary orders is as good as its limit.
+    """
+    n = len(a)
+    highest = 0
+    possible = False
+    for v in range(n):
+        total = b[v] + d[v]
+        if total > 0:
+            order = exponents[v] + math.frexp(total)[1]
+            highest = max(highest, order) if possible else order
+            possible = True
+    for v in range(n):
+        total, order = math.frexp(b[v] + d[v])
+        root = half = 1.0
+        if total > 0:
+            root = math.sqrt(total)
+            half = 2.0 ** (max(exponents[v] + order - highest, _DEEPEST) / 2)
+        shift = math.ldexp(1.0, -order)
+        scale[v] = root * half
+        p[v], q[v] = a[v] / scale[v], not_a[v] / scale[v]
+        beta[v], delta[v] = b[v] * shift / root * half, d[v] * shift / root * half
+    return possible
 
 
 @njit(cache=True)

@@ -33,5 +33,9 @@ class ProtectionError(PristeError, ValueError):
     """A protection, a calibration or a true cell that cannot be used."""
 
 
+class AuditError(PristeError, ValueError):
+    """An audit that cannot be done as asked."""
+
+
 class UnobservedRowsWarning(UserWarning):
     """Some rows of a fitted mobility rest on smoothing alone."""

@@ -9,14 +9,15 @@ The future is computed backwards once (`EventModel`), the past forwards as it ha
 (`Evidence`). Every number is a sum of non-negative terms: nothing is ever subtracted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from priste.checks import Array
+from priste.checks import Array, Matrix
 from priste.errors import EventError
 from priste.events import Event
 from priste.mobility import Mobility
@@ -98,8 +99,9 @@ class EventModel:
 class Evidence:
     """The weights of the past: ``tensor[v, k, j] * 2 ** exponents[v]``.
 
-    It is the joint probability of the releases so far, of world k and of state j at `step`, if
-    the adversary's belief at the start was vertex v.
+    It is the joint probability of the releases before `step`, of world k and of state j at `step`,
+    if the adversary's belief at the start was vertex v. What is released at the step itself is kept
+    beside it as its column, `released`, until the next step.
     """
 
     model: EventModel
@@ -108,6 +110,7 @@ class Evidence:
     step: int
     tensor: Array
     exponents: NDArray[np.int64]
+    released: Array | None = None
 
     @classmethod
     def start(cls, model: EventModel, prior: Prior) -> "Evidence":
@@ -127,31 +130,34 @@ class Evidence:
                 )
         return self
 
+    def observe(self, column: Array) -> "Evidence":
+        """Return the evidence after a release whose probability from each cell is `column`."""
+        after = replace(self, released=column if self.released is None else self.released * column)
+        if "masses" in self.__dict__:  # they do not change
+            after.__dict__["masses"] = self.masses
+        return after
+
     def advance(self) -> "Evidence":
         """Return the evidence at the next step, before its release."""
         beliefs, worlds, states = self.tensor.shape
+        transition, exponents = self.model.mobility.transition(self.step), self.exponents
+        if self.released is not None:  # the weights times the column, moved
+            by_state = self.released[self.model.mobility.cell_of_state]
+            transition = scaled_rows(transition, by_state)
         flat = self.tensor.reshape(beliefs * worlds, states)
-        moved = np.asarray(flat @ self.model.mobility.transition(self.step))
+        tensor = np.asarray(flat @ transition).reshape(self.tensor.shape)
+        if self.released is not None:
+            orders = np.frexp(self.tensor.reshape(beliefs, -1) @ np.tile(by_state, worlds))[1]
+            if (np.abs(orders) > _OUT_OF_RANGE).any():  # rescale, by exact powers of two
+                tensor = tensor * np.ldexp(1.0, -orders)[:, None, None]
+                exponents = exponents + orders
         step = self.step + 1
-        tensor = self.model.read(step, moved.reshape(self.tensor.shape))
-        return Evidence(self.model, self.a, self.not_a, step, tensor, self.exponents)
-
-    def observe(self, column: Array) -> "Evidence":
-        """Return the evidence after a release whose probability from each cell is `column`."""
-        beliefs, worlds, _ = self.tensor.shape
-        by_state = column[self.model.mobility.cell_of_state]
-        totals = self.tensor.reshape(beliefs, -1) @ np.tile(by_state, worlds)
-        # each belief's weights are brought back to about one, by an exact power of two
-        exponents = np.where(totals > 0, np.frexp(totals)[1], 0)
-        factors = np.ldexp(1.0, -exponents)[:, None] * by_state
-        tensor = self.tensor * factors[:, None, :]
-        return Evidence(
-            self.model, self.a, self.not_a, self.step, tensor, self.exponents + exponents
-        )
+        tensor = self.model.read(step, tensor)
+        return replace(self, step=step, tensor=tensor, exponents=exponents, released=None)
 
     @cached_property
     def masses(self) -> tuple[Array, Array]:
-        """The weight of ending true and of ending false, per belief and cell now."""
+        """The weight of ending true and of ending false before the release, per belief and cell."""
         model, step = self.model, self.step
         if step >= model.worlds.last_step:  # decided: world 1 is true, world 0 false
             return model.mobility.cells(self.tensor[:, 1]), model.mobility.cells(self.tensor[:, 0])
@@ -159,11 +165,21 @@ class Evidence:
         ends_false = np.einsum("vkj,kj->vj", self.tensor, model.ends_false(step))
         return model.mobility.cells(ends_true), model.mobility.cells(ends_false)
 
-    def four_vectors(self, column: Array | None = None) -> FourVectors:
-        """Return the four vectors as they are, or as a release with this `column` makes them."""
+    def four_vectors(self) -> FourVectors:
+        """Return the four vectors as they are now."""
         true, false = self.masses
-        if column is None:
+        if self.released is None:
             b, d = true.sum(axis=1), false.sum(axis=1)
         else:
-            b, d = true @ column, false @ column
+            b, d = true @ self.released, false @ self.released
         return FourVectors(self.a, self.not_a, b, d, self.exponents)
+
+
+_OUT_OF_RANGE = 100  # binary orders a belief's weights may lie from one before they are rescaled
+
+
+def scaled_rows(matrix: Matrix, factors: Array) -> Matrix:
+    """Return diag(factors) @ matrix, dense or sparse."""
+    if isinstance(matrix, np.ndarray):
+        return factors[:, None] * matrix
+    return sparse.diags_array(factors) @ matrix

@@ -3,17 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from priste.calibration import Calibration, Retry, Situation
-from priste.checks import Array, is_whole
+from priste.calibration import Calibration, EveryOutput
+from priste.checks import is_whole
 from priste.errors import ProtectionError
-from priste.evidence import EventModel, Evidence
-from priste.mechanisms.location_set import LocationSet
 from priste.mechanisms.mechanism import Mechanism
 from priste.mobility import Mobility
 from priste.priors import AnyPrior, Prior
 from priste.protection import Protect
+from priste.public_state import PublicState
 from priste.randomness import Randomness
 from priste.worst_case import worst_case
 
@@ -34,11 +31,15 @@ class Diary:
 
 @dataclass(frozen=True)
 class Release:
-    """One step of the protected stream. `step` and `cell` are public, `private` is not."""
+    """One step of the protected stream. `step` and `cell` are public, `private` is not.
+
+    `caveats` says in words what this release does not promise, if there is such a thing.
+    """
 
     step: int
     cell: int
     private: Diary = field(repr=False, compare=False)
+    caveats: tuple[str, ...] = ()
 
     def public(self) -> dict[str, int]:
         """Return what may leave the device."""
@@ -48,9 +49,12 @@ class Release:
 class Protector:
     """Releases one perturbed cell per step so that the events stay secret.
 
-    No observer whose belief about step 0 lies in `prior`, who knows the mobility and everything
-    released, may see their odds on a protected event change by more than its ε. Whether that is
-    kept against somebody who also knows the algorithm depends on the calibration, see there.
+    No observer whose belief about step 0 lies in `prior`, who knows how people move and everything
+    released, sees their odds on a protected event change by more than its ε. With `EveryOutput`
+    (the default) that holds against somebody who knows the algorithm too; with `Retry` it does not.
+
+    Several mobility models may be given: the promise then holds for each of them. The first also
+    carries the public belief that a `LocationSet` follows.
 
     Random draws come from the operating system; with a `seed` they are reproducible and offer no
     protection against somebody who knows or guesses the seed.
@@ -58,70 +62,79 @@ class Protector:
 
     def __init__(
         self,
-        mobility: Mobility,
+        mobility: Mobility | Sequence[Mobility],
         mechanism: Mechanism,
         protections: Protect | Sequence[Protect],
         prior: Prior | None = None,
         calibration: Calibration | None = None,
         seed: int | None = None,
     ) -> None:
+        self.mobilities = (mobility,) if isinstance(mobility, Mobility) else tuple(mobility)
+        if not self.mobilities or not all(isinstance(m, Mobility) for m in self.mobilities):
+            raise ProtectionError(
+                "mobility must be a Mobility or several; wrap a matrix: Mobility(matrix)"
+            )
+        if not isinstance(mechanism, Mechanism):
+            raise ProtectionError(
+                f"mechanism must be one of priste.mechanisms, got {_kind(mechanism)}; "
+                f"wrap a matrix: EmissionMatrix(matrix)"
+            )
         asked = (protections,) if isinstance(protections, Protect) else tuple(protections)
         if not asked or not all(isinstance(p, Protect) for p in asked):
             raise ProtectionError("protections must be one or more Protect(event, epsilon)")
+        for name, value, method, example in (
+            ("prior", prior, "vertices", "AnyPrior() or KnownPrior(belief)"),
+            ("calibration", calibration, "draw", "EveryOutput()"),
+        ):
+            if value is not None and (isinstance(value, type) or not hasattr(value, method)):
+                raise ProtectionError(f"{name} must be such as {example}, got {_kind(value)}")
         n_cells = mechanism.emission().shape[0]
-        if n_cells != mobility.n_cells:
-            raise ProtectionError(
-                f"the mechanism knows {n_cells} cells, the mobility {mobility.n_cells}; "
-                f"both must be made for the same map"
-            )
-        self.mobility = mobility
+        for model in self.mobilities:
+            if n_cells != model.n_cells:
+                raise ProtectionError(
+                    f"the mechanism knows {n_cells} cells, the mobility {model.n_cells}; "
+                    f"both must be made for the same map"
+                )
         self.mechanism = mechanism
         self.protections = asked
         self.prior: Prior = AnyPrior() if prior is None else prior
-        self.calibration: Calibration = Retry() if calibration is None else calibration
+        self.calibration: Calibration = EveryOutput() if calibration is None else calibration
         self._randomness = Randomness(seed)
-        self._left = _Public(
-            step=-1,
-            evidence=tuple(
-                Evidence.start(EventModel(p.event, mobility), self.prior).refuse_foregone()
-                for p in asked
-            ),
-            belief=mobility.states(
-                mechanism.prior if isinstance(mechanism, LocationSet) else mobility.initial
-            ),
-        )
+        self._left = self.beginning()
+        self._caveats = tuple(self._name_caveats())
+
+    def beginning(self) -> PublicState:
+        """Return the public state before the first step."""
+        return PublicState.start(self.mobilities, self.mechanism, self.protections, self.prior)
+
+    def _name_caveats(self) -> Iterator[str]:
+        if not self.calibration.is_guarantee:
+            name = type(self.calibration).__name__
+            yield f"with {name} ε is not a guarantee; priste.audit tells what is realised"
+        if not self._randomness.is_secure:
+            yield "drawn from a seed: reproducible, and no protection from who knows the seed"
 
     @property
     def step(self) -> int:
         """The step of the next release."""
         return self._left.step + 1
 
-    @property
-    def is_reproducible(self) -> bool:
-        """Whether a seed was given: then the draws are not secret."""
-        return not self._randomness.is_secure
-
     def release(self, true_cell: int) -> Release:
         """Release the next step of the stream. On an error nothing has changed."""
         cell = self._checked(true_cell)
-        now = self._arrived()
-        mechanism = self.mechanism.for_belief(self.mobility.cells(now.belief))
-        situation = Situation(mechanism, self.protections, now.evidence)
-        draw = self.calibration.draw(situation, cell, self._randomness)
-        evidence = tuple(e.observe(draw.column) for e in now.evidence)
-        losses = tuple(
-            worst_case(e.four_vectors(), sides=p.sides).loss
-            for e, p in zip(evidence, self.protections, strict=True)
-        )
-        self._left = _Public(now.step, evidence, self._posterior(now.belief, draw.column))
-        return Release(now.step, draw.output, Diary(cell, draw.budget, draw.attempts, losses))
+        now = self._left.arrive()
+        draw = self.calibration.draw(now.situation(), cell, self._randomness)
+        after = now.observe(draw.column)
+        diary = Diary(cell, draw.budget, draw.attempts, self._losses(after))
+        self._left = after
+        return Release(now.step, draw.output, diary, self._caveats)
 
     def skip(self) -> None:
         """Let a step pass without a release.
 
         When to skip must not depend on where the user is: that would be a release of its own.
         """
-        self._left = self._arrived()
+        self._left = self._left.arrive()
 
     def stream(self, true_cells: Iterable[int | None]) -> Iterator[Release]:
         """Yield the release of each true cell; `None` is a step to skip."""
@@ -131,23 +144,18 @@ class Protector:
             else:
                 yield self.release(cell)
 
-    def _arrived(self) -> "_Public":
-        """Return the public state at the next step, before its release."""
-        left = self._left
-        if left.step < 0:
-            return _Public(0, left.evidence, left.belief)
-        belief = np.asarray(left.belief @ self.mobility.transition(left.step))
-        return _Public(left.step + 1, tuple(e.advance() for e in left.evidence), belief)
-
-    def _posterior(self, belief: Array, column: Array) -> Array:
-        """Return the public belief over the states once the release is known (Bayes' rule)."""
-        joint = belief * column[self.mobility.cell_of_state]
-        total = float(joint.sum())
-        return joint / total if total > 0 else belief
+    def _losses(self, state: PublicState) -> tuple[float, ...]:
+        """Return the loss of each protection, the worst over the models."""
+        losses = [
+            worst_case(evidence.four_vectors(), sides=protection.sides).loss
+            for protection, evidence in zip(state.protections, state.evidence, strict=True)
+        ]
+        models = len(self.mobilities)
+        return tuple(max(losses[i : i + models]) for i in range(0, len(losses), models))
 
     def _checked(self, true_cell: object) -> int:
         # the value itself is a secret and stays out of the message
-        n_cells = self.mobility.n_cells
+        n_cells = self.mobilities[0].n_cells
         if not is_whole(true_cell):
             problem = f"it is not a whole number but of type {type(true_cell).__name__}"
         elif true_cell < 0 or true_cell >= n_cells:
@@ -160,10 +168,5 @@ class Protector:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Public:
-    """What everybody can know at `step`: evidence per protection, belief over the states."""
-
-    step: int
-    evidence: tuple[Evidence, ...]
-    belief: Array
+def _kind(value: object) -> str:
+    return value.__name__ if isinstance(value, type) else type(value).__name__

@@ -5,6 +5,7 @@ import secrets
 import numpy as np
 
 from priste.checks import Array, whole
+from priste.dyadic import TICKETS, winner
 from priste.errors import ProtectionError
 
 
@@ -23,10 +24,8 @@ class Randomness:
         """Return 53 random bits as a whole number."""
         if self._generator is None:
             return secrets.randbits(53)
-        return int(self._generator.integers(1 << 53))
+        return int(self._generator.integers(TICKETS))
 
-    def draw(self, probabilities: Array) -> int:
-        """Return an index drawn with the given probabilities; one of probability 0 never is."""
-        cumulated = np.cumsum(probabilities)
-        point = self.bits() * 2.0**-53 * cumulated[-1]
-        return int(np.searchsorted(cumulated, point, side="right"))
+    def draw(self, row: Array) -> int:
+        """Return an index with exactly the probabilities of `row`, which must be dyadic."""
+        return int(winner(row, self.bits()))

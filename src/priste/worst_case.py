@@ -18,6 +18,8 @@ The other side (odds that fall) is the same with (a, b) and (not_a, d) exchanged
 """
 
 import math
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -26,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from priste import edges
 from priste.checks import Array, listing, numbers, positive
 from priste.errors import EvidenceError
-from priste.evidence import FourVectors
+from priste.evidence import Evidence, FourVectors
 
 Sides = Literal["both", "event"]
 """Bound odds that rise and odds that fall, or (as Definition II.4) only odds that rise."""
@@ -36,7 +38,8 @@ GUARD = 1e-9
 arithmetic would refuse: the error of the form is a few units in the last place of its positive
 part, and this much less ε lowers that part a million times more."""
 
-_DEEPEST = -900  # binary orders between rows beyond which a row is as good as its limit
+_CORES = os.cpu_count() or 1
+_WORTH_SHARING = 10**7  # pairs to look at before a second thread pays
 _LARGEST = 500.0  # a larger ε is tested as this one: e^ε and the rows must stay within range
 
 
@@ -95,9 +98,39 @@ def worst_case(vectors: FourVectors, *, sides: Sides = "both") -> WorstCase:
 
 def is_within(vectors: FourVectors, epsilon: float, *, sides: Sides = "both") -> bool:
     """Tell whether no belief has a loss above `epsilon`."""
-    bound = math.exp(min(positive(epsilon, "epsilon", EvidenceError) - GUARD, _LARGEST))
-    scaled = _scaled(vectors)
-    return all(edges.hold(*_oriented(scaled, rising), bound) for rising in _directions(sides))
+    p, q, beta, delta, _ = _scaled(vectors)
+    return bool(edges.hold(p, q, beta, delta, _bound(epsilon), len(_directions(sides)) == 2))
+
+
+def first_beyond(
+    evidence: Evidence, emission: Array, epsilon: float, *, sides: Sides = "both", hint: int = 0
+) -> int | None:
+    """Return an output of `emission` that would bring some loss above `epsilon`, or None.
+
+    Outputs with a zero column never occur and are not looked at; one that the model deems
+    impossible counts as beyond. The `hint` is looked at first. Outputs are shared among the cores.
+    """
+    true, false = evidence.masses
+    b, d = emission.T @ true.T, emission.T @ false.T
+    bound, both = _bound(epsilon), len(_directions(sides)) == 2
+    stop = np.zeros(1, dtype=bool)
+
+    def search(outputs: NDArray[np.intp]) -> int:
+        arguments = evidence.a, evidence.not_a, b, d, evidence.exponents, bound, both
+        return int(edges.first_failing(*arguments, outputs, stop))
+
+    outputs = np.flatnonzero(emission.any(axis=0))
+    if _CORES == 1 or len(outputs) * len(evidence.a) ** 2 < _WORTH_SHARING:
+        found = search(outputs)
+    else:
+        outputs = np.concatenate([outputs[outputs == hint], outputs[outputs != hint]])
+        with ThreadPoolExecutor(_CORES) as pool:
+            found = max(pool.map(search, (outputs[k::_CORES] for k in range(_CORES))))
+    return found if found >= 0 else None
+
+
+def _bound(epsilon: float) -> float:
+    return math.exp(min(positive(epsilon, "epsilon", EvidenceError) - GUARD, _LARGEST))
 
 
 class _Scaled(NamedTuple):
@@ -111,16 +144,9 @@ class _Scaled(NamedTuple):
 
 
 def _scaled(vectors: FourVectors) -> _Scaled:
-    a, not_a, b, d, exponents = vectors
-    totals, orders = np.frexp(b + d)
-    alive = totals > 0
-    roots = np.sqrt(totals, where=alive, out=np.ones_like(totals))
-    depths = np.where(alive, exponents + orders, 0)
-    depths -= depths[alive].max() if alive.any() else 0
-    halves = np.where(alive, np.exp2(np.maximum(depths, _DEEPEST) / 2), 1.0)
-    scale = roots * halves
-    beta, delta = (np.ldexp(x, -orders) / roots * halves for x in (b, d))
-    return _Scaled(a / scale, not_a / scale, beta, delta, scale)
+    scaled = _Scaled(*np.empty((5, len(vectors.a))))
+    edges.scale_rows(*vectors, *scaled)
+    return scaled
 
 
 def _oriented(scaled: _Scaled, rising: bool) -> tuple[Array, Array, Array, Array]:

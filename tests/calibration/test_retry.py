@@ -18,6 +18,7 @@ from priste import (
     presence,
 )
 from priste.checks import Array
+from priste.dyadic import dyadic
 from priste.mechanisms.location_set import location_set
 from priste.randomness import Randomness
 from tests.oracles import joint_by_enumeration, rising_loss_over_edges
@@ -59,7 +60,7 @@ def test_algorithm_2_releases_what_the_paper_s_loop_would(seed: int, decay: floa
             if attempts > 7:  # after six weakenings: uniform
                 budget, emission = 0.0, np.full((4, 4), 0.25)
             else:
-                emission = PlanarLaplace(GRID, budget).emission()
+                emission = dyadic(PlanarLaplace(GRID, budget).emission())
             output = randomness.draw(emission[true_cell])
             tried = [*columns, emission[:, output]]
             if attempts > 7 or all(loss_by_enumeration(e, tried) <= eps for e, eps in events):

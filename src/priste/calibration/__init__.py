@@ -1,6 +1,7 @@
 """How the mechanism of a step is made weak enough for the events to stay secret."""
 
-from priste.calibration.calibration import Calibration, Draw, Situation
+from priste.calibration.calibration import Calibration, Draw, Outcome, Situation
+from priste.calibration.every_output import EveryOutput
 from priste.calibration.retry import Retry
 
-__all__ = ["Calibration", "Draw", "Retry", "Situation"]
+__all__ = ["Calibration", "Draw", "EveryOutput", "Outcome", "Retry", "Situation"]

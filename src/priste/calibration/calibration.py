@@ -1,36 +1,44 @@
 """What a calibration is given at a step, and what it gives back."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from priste.checks import Array
 from priste.evidence import Evidence
 from priste.mechanisms.mechanism import Mechanism
 from priste.protection import Protect
 from priste.randomness import Randomness
-from priste.worst_case import is_within
+from priste.worst_case import first_beyond
 
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """Everything public at a step before its release: nothing in it depends on the true cell."""
+    """Everything public at a step before its release: nothing in it depends on the true cell.
+
+    There is one `evidence` per protection and mobility model; ``protections[i]`` belongs to
+    ``evidence[i]``.
+    """
 
     mechanism: Mechanism
     protections: tuple[Protect, ...]
     evidence: tuple[Evidence, ...]
 
-    def allows(self, column: Array) -> bool:
-        """Tell whether an output with this emission column keeps every promise.
+    def forbidden_output(self, emission: Array, hint: int = 0) -> int | None:
+        """Return an output of `emission` that would break a promise, or None if there is none.
 
-        An output that the model deems impossible is not allowed: after it, nothing could be said.
+        An output that the model deems impossible is forbidden: after it, nothing could be said.
         """
         for protection, evidence in zip(self.protections, self.evidence, strict=True):
-            vectors = evidence.four_vectors(column)
-            if not (vectors.b + vectors.d).any():
-                return False
-            if not is_within(vectors, protection.epsilon, sides=protection.sides):
-                return False
-        return True
+            epsilon, sides = protection.epsilon, protection.sides
+            output = first_beyond(evidence, emission, epsilon, sides=sides, hint=hint)
+            if output is not None:
+                return output
+        return None
+
+    def allows(self, column: Array) -> bool:
+        """Tell whether an output with this emission column keeps every promise."""
+        return self.forbidden_output(column[:, None]) is None
 
 
 class Draw(NamedTuple):
@@ -42,8 +50,26 @@ class Draw(NamedTuple):
     attempts: int
 
 
+class Outcome(NamedTuple):
+    """One way a step can end: what is seen, how likely it is, and how it is accounted for.
+
+    `likelihood` is the true probability of this outcome from each cell, `column` the one that the
+    calibration's accounting takes for it. Several outcomes may show the same output.
+    """
+
+    output: int
+    likelihood: Array
+    column: Array
+
+
 class Calibration(Protocol):
     """A way to choose what is released at a step."""
 
+    is_guarantee: ClassVar[bool]
+    """Whether ε holds against somebody who knows the algorithm."""
+
     def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
         """Return the output of this step."""
+
+    def outcomes(self, situation: Situation) -> Iterator[Outcome]:
+        """Yield every way the step can end; from each cell the likelihoods sum to one."""

@@ -1,10 +1,13 @@
 """The published loop: draw, test, and on failure draw again with a smaller budget."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from priste.calibration.calibration import Draw, Situation
-from priste.checks import positive, whole
-from priste.errors import ProtectionError
+import numpy as np
+
+from priste.calibration.calibration import Draw, Outcome, Situation
+from priste.calibration.schedule import checked_schedule, weaker_and_weaker
 from priste.randomness import Randomness
 
 
@@ -18,27 +21,41 @@ class Retry:
 
     The released output is accounted for as if it came from one draw at the final budget. But how
     often earlier draws fail depends on the true cell, so an adversary who knows the algorithm
-    learns more than is accounted for. It is here for reproduction and comparison.
+    learns more than is accounted for; `priste.audit` computes how much. It is here for
+    reproduction and comparison.
     """
 
     decay: float = 0.5
     weakenings: int = 11
+    is_guarantee: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if positive(self.decay, "decay", ProtectionError) >= 1:
-            raise ProtectionError(f"decay must lie strictly between 0 and 1, got {self.decay!r}")
-        whole(self.weakenings, "weakenings", ProtectionError, least=0)
+        checked_schedule(self.decay, self.weakenings)
 
     def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
         """Return the first drawn output that passes."""
-        mechanism = situation.mechanism
-        for attempt in range(1, self.weakenings + 2):
-            emission = mechanism.emission()
+        attempts = 0
+        for mechanism in weaker_and_weaker(situation.mechanism, self.decay, self.weakenings):
+            attempts += 1
+            emission = mechanism.lottery()
             output = randomness.draw(emission[true_cell])
-            if situation.allows(emission[:, output]):
-                return Draw(output, emission[:, output], mechanism.budget, attempt)
-            if attempt <= self.weakenings:
-                mechanism = mechanism.weaker(self.decay)
-        emission = situation.mechanism.uninformative().emission()
-        output = randomness.draw(emission[true_cell])
-        return Draw(output, emission[:, output], 0.0, self.weakenings + 2)
+            if mechanism.budget == 0 or situation.allows(emission[:, output]):
+                break
+        return Draw(output, emission[:, output], mechanism.budget, attempts)
+
+    def outcomes(self, situation: Situation) -> Iterator[Outcome]:
+        """Yield each output at each attempt, with the chance that all earlier attempts failed."""
+        schedule = weaker_and_weaker(situation.mechanism, self.decay, self.weakenings)
+        reached: float | np.ndarray = 1.0  # from each cell: that the loop gets this far
+        for mechanism in schedule:
+            emission = mechanism.lottery()
+            failing = np.zeros(len(emission))
+            for output in np.flatnonzero(emission.any(axis=0)).tolist():
+                column = emission[:, output]
+                if mechanism.budget == 0 or situation.allows(column):
+                    yield Outcome(output, reached * column, column)
+                else:
+                    failing += column
+            reached = reached * failing
+            if not reached.any():
+                return

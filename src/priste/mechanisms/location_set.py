@@ -87,6 +87,11 @@ class LocationSet(Mechanism):
         """Return the location set over the weaker mechanism."""
         return LocationSet(self.mechanism.weaker(decay), self.delta, self.prior, self.distances)
 
+    def with_budget(self, budget: float) -> "LocationSet":
+        """Return the location set over the mechanism with another budget."""
+        other = self.mechanism.with_budget(budget)
+        return LocationSet(other, self.delta, self.prior, self.distances)
+
 
 @dataclass(frozen=True, eq=False)
 class OnSet(Mechanism):
@@ -119,8 +124,14 @@ class OnSet(Mechanism):
 
     def weaker(self, decay: float) -> "OnSet":
         """Return the weaker mechanism on the same set."""
-        weaker = self.mechanism.weaker(decay)
-        return OnSet(weaker, self.members, self.nearest, weaker.budget)
+        return self._over(self.mechanism.weaker(decay))
+
+    def with_budget(self, budget: float) -> "OnSet":
+        """Return the mechanism with another budget on the same set."""
+        return self._over(self.mechanism.with_budget(budget))
+
+    def _over(self, mechanism: Mechanism) -> "OnSet":
+        return OnSet(mechanism, self.members, self.nearest, mechanism.budget)
 
 
 def location_set(belief: ArrayLike, delta: float) -> NDArray[np.intp]:

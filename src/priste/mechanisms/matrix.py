@@ -44,5 +44,6 @@ class EmissionMatrix(Mechanism):
         """Return the uniform output over the matrix's columns."""
         return Uniform(*self.matrix.shape)
 
-    def _with_budget(self, budget: float) -> "EmissionMatrix":
+    def with_budget(self, budget: float) -> "EmissionMatrix":
+        """Return the mixture with another share of the matrix."""
         return EmissionMatrix(self.matrix, budget)

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from priste.checks import Array
+from priste.dyadic import dyadic
 
 
 class Mechanism:
@@ -21,15 +22,26 @@ class Mechanism:
         """Return Pr(output | true cell), shape (n_cells, n_outputs), rows summing to 1."""
         raise TypeError(f"{type(self).__name__} gives no emission matrix")
 
+    def lottery(self) -> Array:
+        """Return the emission matrix that draws are made from: its entries in 2^53rds.
+
+        It is the matrix that calibrations certify, bit for bit, see `priste.dyadic`.
+        """
+        known: Array | None = self.__dict__.get("_lottery")
+        if known is None:
+            known = self.__dict__["_lottery"] = dyadic(self.emission())
+        return known
+
     def weaker(self, decay: float) -> "Mechanism":
         """Return the same mechanism with `decay` times the budget; asking again is free."""
         known: dict[float, Mechanism] = self.__dict__.setdefault("_weaker", {})
         if decay not in known:
             known.clear()  # one at a time: a matrix can be large
-            known[decay] = self._with_budget(self.budget * decay)
+            known[decay] = self.with_budget(self.budget * decay)
         return known[decay]
 
-    def _with_budget(self, budget: float) -> "Mechanism":
+    def with_budget(self, budget: float) -> "Mechanism":
+        """Return the same mechanism with another budget."""
         raise TypeError(f"{type(self).__name__} has no version with budget {budget}")
 
     def uninformative(self) -> "Mechanism":

@@ -37,5 +37,6 @@ class GridMechanism(Mechanism):
         """Return the uniform output over the map."""
         return Uniform(self.grid.n_cells)
 
-    def _with_budget(self, budget: float) -> Self:
+    def with_budget(self, budget: float) -> Self:
+        """Return the mechanism with another budget."""
         return type(self)(self.grid, budget)

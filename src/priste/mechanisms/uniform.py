@@ -45,5 +45,6 @@ class Uniform(Mechanism):
         """Return itself."""
         return self
 
-    def _with_budget(self, budget: float) -> "Uniform":  # noqa: ARG002
+    def with_budget(self, budget: float) -> "Uniform":  # noqa: ARG002
+        """Return itself: it has no other version."""
         return self

@@ -1,0 +1,341 @@
+"""What an adversary who knows the algorithm really learns.
+
+The audit follows a protector as an algorithm: every sequence of releases that can be seen, with
+its true probability from every true path. Where the algorithm has hidden choices (the attempts of
+`Retry`), each sequence collects all hidden ways that lead to it. The loss of a sequence is then
+that of somebody who knows all this, the worst over the set of beliefs.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from priste.checks import Array, whole
+from priste.errors import AuditError
+from priste.evidence import EventModel, Evidence, FourVectors
+from priste.mobility import Mobility
+from priste.odds import as_odds
+from priste.priors import Prior
+from priste.progress import Progress, progress_line
+from priste.protection import Protect
+from priste.protector import Protector
+from priste.public_state import PublicState
+from priste.worst_case import WorstCase, worst_case
+
+LIMIT = 200_000
+"""How many hidden states an audit may visit before it is refused."""
+
+TOLERANCE = 1e-9
+"""How far a realised loss may lie above the promised one by rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """What the audit found for one protection.
+
+    ``realised[t]`` is the worst loss after t + 1 releases. `sequence` is the worst sequence of
+    all, `belief` a belief over the cells at step 0 (or the limit of such) that suffers most.
+    """
+
+    protection: Protect
+    realised: Array
+    sequence: tuple[int, ...]
+    belief: Array
+
+    @property
+    def promised(self) -> float:
+        """The ε of the protection."""
+        return self.protection.epsilon
+
+    @property
+    def excess(self) -> float:
+        """By how much the worst loss exceeds the promise; negative if it is kept."""
+        return float(self.realised.max()) - self.promised
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Promised and realised losses, one `Finding` per protection.
+
+    `is_exact` says whether every sequence was followed. If not, the realised losses are lower
+    bounds: there may be worse sequences among those not seen.
+    """
+
+    algorithm: str
+    is_exact: bool
+    n_sequences: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def worst(self) -> Finding:
+        """The finding that is furthest above its promise, or least below."""
+        return max(self.findings, key=lambda finding: finding.excess)
+
+    @property
+    def promised(self) -> float:
+        """The promised ε (of the worst finding)."""
+        return self.worst.promised
+
+    @property
+    def realised(self) -> Array:
+        """The worst loss after each release (of the worst finding)."""
+        return self.worst.realised
+
+    @property
+    def kept(self) -> bool:
+        """Whether no loss above its promise was found."""
+        return self.worst.excess <= TOLERANCE
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        steps = len(self.findings[0].realised)
+        how = "exact, all" if self.is_exact else "sampled, realised losses are lower bounds;"
+        yield f"Audit of {self.algorithm} ({how} {self.n_sequences} sequences of {steps} releases)"
+        for finding in self.findings:
+            verdict = "kept" if finding.excess <= TOLERANCE else "NOT KEPT"
+            yield f"\n{finding.protection.event!r}: {verdict}"
+            yield "  releases  promised  realised   odds of 1:9 become at most"
+            for t, loss in enumerate(finding.realised, start=1):
+                odds = as_odds(math.exp(loss) / 9)
+                yield f"  {t:8d}  {finding.promised:8.4f}  {loss:8.4f}   {odds}"
+            yield f"  worst sequence: {', '.join(map(str, finding.sequence))}"
+            likely = np.flatnonzero(finding.belief > 1e-3)
+            beliefs = ", ".join(f"cell {c}: {finding.belief[c]:.3f}" for c in likely[:6])
+            yield f"  worst belief at step 0: {beliefs}{' ...' if len(likely) > 6 else ''}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{finding.protection.event!r}</td><td>{t}</td>"
+            f"<td>{finding.promised:.4f}</td><td>{loss:.4f}</td></tr>"
+            for finding in self.findings
+            for t, loss in enumerate(finding.realised, start=1)
+        )
+        head = "".join(f"<th>{h}</th>" for h in ("event", "releases", "promised", "realised"))
+        caption = next(self._lines())
+        return f"<table><caption>{caption}</caption><tr>{head}</tr>{rows}</table>"
+
+
+def audit(
+    protector: Protector,
+    steps: int,
+    *,
+    truth: Mobility | None = None,
+    prior: Prior | None = None,
+    samples: int | None = None,
+    limit: int = LIMIT,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Return the realised losses of `protector` over its first `steps` releases.
+
+    All sequences are followed, which is exact; if that would visit more than `limit` hidden states
+    it is refused. With `samples` that many sequences are followed instead (half drawn as the
+    algorithm would, half by always taking the worst output), and losses are lower bounds.
+
+    `truth` asks what would be realised if people moved as it says, and not as the protector
+    assumes; `prior` asks about another set of beliefs. The protector itself is not changed.
+    """
+    steps = whole(steps, "steps", AuditError, least=1)
+    models = protector.mobilities if truth is None else (truth,)
+    if any(model.n_cells != protector.mobilities[0].n_cells for model in models):
+        raise AuditError(
+            f"truth has {models[0].n_cells} cells, the protector's mobility "
+            f"{protector.mobilities[0].n_cells}; both must be made for the same map"
+        )
+    walk = _Walk(
+        protector,
+        models,
+        protector.prior if prior is None else prior,
+        steps,
+        limit,
+        progress or progress_line("audit"),
+    )
+    if samples is None:
+        walk.follow_all()
+    else:
+        walk.follow_some(whole(samples, "samples", AuditError, least=1), seed)
+    return walk.result(is_exact=samples is None)
+
+
+class _Hidden(NamedTuple):
+    """One hidden way to what has been seen: the accounting's state, and the truth."""
+
+    state: PublicState
+    truth: tuple[Evidence, ...]
+
+
+class _Seen(NamedTuple):
+    """A sequence of releases with all hidden ways to it, after the last release."""
+
+    sequence: tuple[int, ...]
+    ways: list[_Hidden]
+
+
+@dataclass
+class _Worst:
+    loss: float
+    case: WorstCase
+    sequence: tuple[int, ...]
+
+
+class _Walk:
+    """Walks the tree of sequences and keeps the worst of each depth."""
+
+    def __init__(
+        self,
+        protector: Protector,
+        models: Sequence[Mobility],
+        prior: Prior,
+        steps: int,
+        limit: int,
+        progress: Progress,
+    ) -> None:
+        self.protector = protector
+        self.prior = prior
+        self.n_models = len(models)
+        self.steps = steps
+        self.limit = limit
+        self.progress = progress
+        self.visited = 0
+        self.n_sequences = 0
+        self.protections = [p for p in protector.protections for _ in models]
+        self.start = tuple(
+            Evidence.start(EventModel(p.event, m), prior).refuse_foregone()
+            for p in protector.protections
+            for m in models
+        )
+        self.worst: list[list[_Worst | None]] = [[None] * steps for _ in self.protections]
+        self.total = np.zeros((steps, len(self.start[0].a)))
+
+    def follow_all(self) -> None:
+        """Follow every sequence, depth first; what remains to be done is a share of the whole."""
+        pending = [(_Seen((), [_Hidden(self.protector.beginning(), self.start)]), 1.0)]
+        done = 0.0
+        while pending:
+            seen, share = pending.pop()
+            children = self._children(seen)
+            for child in children:
+                if len(child.sequence) < self.steps:
+                    pending.append((child, share / len(children)))
+                else:
+                    self.n_sequences += 1
+            if len(seen.sequence) == self.steps - 1:
+                done += share
+                self.progress(done)
+        if np.abs(self.total - 1).max() > 1e-6:
+            raise AuditError(
+                "the probabilities of all sequences do not sum to one: the calibration's "
+                "outcomes() are incomplete"
+            )
+
+    def follow_some(self, samples: int, seed: int | None) -> None:
+        """Follow sequences drawn as the algorithm would, and every second time the worst output."""
+        random = np.random.default_rng(seed)
+        followed = set()
+        for sample in range(samples):
+            seen = _Seen((), [_Hidden(self.protector.beginning(), self.start)])
+            belief = random.integers(len(self.start[0].a))
+            for _ in range(self.steps):
+                children = self._children(seen)
+                if sample % 2:
+                    weights = [_total(child, 0)[belief] for child in children]
+                    weights = np.array(weights) / sum(weights)
+                    seen = children[random.choice(len(children), p=weights)]
+                else:
+                    excess = [self._excess(child) + 1e-6 * random.random() for child in children]
+                    seen = children[int(np.argmax(excess))]
+            followed.add(seen.sequence)
+            self.progress((sample + 1) / samples)
+        self.n_sequences = len(followed)
+
+    def _children(self, seen: _Seen) -> list[_Seen]:
+        """Return what can be seen next, and note the loss of each."""
+        children: dict[int, list[_Hidden]] = {}
+        for way in seen.ways:
+            self.visited += 1
+            if self.visited > self.limit:
+                raise AuditError(
+                    f"the audit would visit more than {self.limit} hidden states "
+                    f"({len(seen.sequence)} of {self.steps} releases deep); take fewer steps, a "
+                    f"smaller map, a larger limit=, or samples= for a lower bound"
+                )
+            state = way.state.arrive()
+            truth = way.truth if state.step == 0 else tuple(e.advance() for e in way.truth)
+            for outcome in self.protector.calibration.outcomes(state.situation()):
+                after = _Hidden(
+                    state.observe(outcome.column),
+                    tuple(e.observe(outcome.likelihood) for e in truth),
+                )
+                children.setdefault(outcome.output, []).append(after)
+        found = [_Seen((*seen.sequence, output), ways) for output, ways in children.items()]
+        for child in found:
+            self._note(child)
+        return found
+
+    def _note(self, seen: _Seen) -> None:
+        depth = len(seen.sequence) - 1
+        self.total[depth] += _total(seen, 0)
+        for i, protection in enumerate(self.protections):
+            vectors = _combined([way.truth[i].four_vectors() for way in seen.ways])
+            if not (vectors.b + vectors.d).any():
+                continue  # cannot be seen under this model
+            case = worst_case(vectors, sides=protection.sides)
+            known = self.worst[i][depth]
+            if known is None or case.loss > known.loss:
+                self.worst[i][depth] = _Worst(case.loss, case, seen.sequence)
+
+    def _excess(self, seen: _Seen) -> float:
+        """Return how far the worst protection is above its promise after a sequence."""
+        excess = [-math.inf]
+        for i, protection in enumerate(self.protections):
+            vectors = _combined([way.truth[i].four_vectors() for way in seen.ways])
+            if (vectors.b + vectors.d).any():
+                loss = worst_case(vectors, sides=protection.sides).loss
+                excess.append(min(loss, 1e6) - protection.epsilon)
+        return max(excess)
+
+    def result(self, *, is_exact: bool) -> Audit:
+        """Return the findings, the worst model of each protection."""
+        vertices = self.prior.vertices(self.protector.mobilities[0].n_cells)
+        findings = []
+        for k, protection in enumerate(self.protector.protections):
+            rows = self.worst[k * self.n_models : (k + 1) * self.n_models]
+            by_step = [
+                max((w for w in column if w), key=lambda w: w.loss)
+                for column in zip(*rows, strict=True)
+            ]
+            worst = max(by_step, key=lambda w: w.loss)
+            (i, j), (weight_i, weight_j) = worst.case.vertices, worst.case.weights
+            findings.append(
+                Finding(
+                    protection,
+                    np.array([w.loss for w in by_step]),
+                    worst.sequence,
+                    weight_i * vertices[i] + weight_j * vertices[j],
+                )
+            )
+        name = repr(self.protector.calibration)
+        return Audit(name, is_exact, self.n_sequences, tuple(findings))
+
+
+def _combined(parts: list[FourVectors]) -> FourVectors:
+    """Add up the vectors of all hidden ways to the same sequence."""
+    if len(parts) == 1:
+        return parts[0]
+    exponents = np.max([part.exponents for part in parts], axis=0)
+    b, d = (
+        np.sum([np.ldexp(x, part.exponents - exponents) for x, part in pairs], axis=0)
+        for pairs in ([(part.b, part) for part in parts], [(part.d, part) for part in parts])
+    )
+    return FourVectors(parts[0].a, parts[0].not_a, b, d, exponents)
+
+
+def _total(seen: _Seen, i: int) -> Array:
+    """Return the probability of the sequence under each belief."""
+    vectors = _combined([way.truth[i].four_vectors() for way in seen.ways])
+    return np.ldexp(vectors.b + vectors.d, vectors.exponents)

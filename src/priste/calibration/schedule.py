@@ -1,0 +1,26 @@
+"""The sequence of weaker versions of a mechanism that calibrations walk down."""
+
+from collections.abc import Iterator
+
+from priste.checks import positive, whole
+from priste.errors import ProtectionError
+from priste.mechanisms.mechanism import Mechanism
+
+
+def checked_schedule(decay: float, weakenings: int) -> None:
+    """Refuse a schedule that would not become weaker, or not end."""
+    if positive(decay, "decay", ProtectionError) >= 1:
+        raise ProtectionError(f"decay must lie strictly between 0 and 1, got {decay!r}")
+    whole(weakenings, "weakenings", ProtectionError, least=0)
+
+
+def weaker_and_weaker(mechanism: Mechanism, decay: float, weakenings: int) -> Iterator[Mechanism]:
+    """Yield the mechanism, its weaker versions, and at last the one that tells nothing."""
+    nothing = mechanism.uninformative()
+    for k in range(weakenings + 1):
+        if mechanism.budget == 0:
+            break
+        yield mechanism
+        if k < weakenings:
+            mechanism = mechanism.weaker(decay)
+    yield nothing

@@ -1,0 +1,176 @@
+import numpy as np
+import pytest
+
+from priste import (
+    AnyPrior,
+    AuditError,
+    EveryOutput,
+    Exponential,
+    Grid,
+    KnownPrior,
+    LocationSet,
+    Mobility,
+    NearPrior,
+    Protect,
+    Protector,
+    Retry,
+    at,
+    audit,
+    presence,
+    privacy_loss,
+)
+from tests.oracles import all_paths, realised_by_enumeration, sequence_probabilities
+
+LINE = Grid(1, 3)
+MOBILITY = Mobility.gaussian(LINE, sigma=1.0)
+EVENT = presence({0}, [1, 2])
+
+
+def line(calibration: object, **changes: object) -> Protector:
+    arguments: dict[str, object] = {
+        "mobility": MOBILITY,
+        "mechanism": Exponential(LINE, 1.0),
+        "protections": Protect(EVENT, 0.5),
+        "calibration": calibration,
+    }
+    return Protector(**{**arguments, **changes})  # type: ignore[arg-type]
+
+
+def test_the_published_loop_leaks_what_we_say_it_leaks() -> None:
+    result = audit(line(Retry()), 4)
+    np.testing.assert_allclose(result.realised, [0.4571, 1.7840, 2.6600, 3.4031], rtol=0, atol=5e-5)
+    assert result.promised == 0.5
+    assert result.is_exact
+    assert not result.kept
+    assert result.n_sequences == 81
+
+
+@pytest.mark.parametrize(
+    "calibration", [Retry(), Retry(0.7, 3), EveryOutput(), EveryOutput(refine=4)]
+)
+def test_the_probabilities_of_all_sequences_sum_to_one_for_every_true_path(
+    calibration: Retry | EveryOutput,
+) -> None:
+    protector = line(calibration)
+    for path in all_paths(3, 3).tolist():
+        assert sum(sequence_probabilities(protector, path).values()) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "prior", [AnyPrior(), KnownPrior([0.2, 0.3, 0.5]), NearPrior([0.6, 0.2, 0.2], 0.2)]
+)
+@pytest.mark.parametrize("calibration", [Retry(weakenings=3), EveryOutput(weakenings=3)])
+def test_the_audit_agrees_with_enumeration_of_paths_and_sequences(
+    calibration: Retry | EveryOutput, prior: AnyPrior | KnownPrior | NearPrior
+) -> None:
+    protector = line(
+        calibration,
+        prior=prior,
+        mechanism=LocationSet(Exponential(LINE, 1.5), 0.2, [0.2, 0.4, 0.4]),
+        protections=[Protect(EVENT, 0.3), Protect(at({2}, 1), 0.2, sides="event")],
+    )
+    result = audit(protector, 2)
+    for finding in result.findings:
+        for steps in (1, 2):
+            expected = realised_by_enumeration(
+                protector, finding.protection, steps, prior.vertices(3)
+            )
+            assert finding.realised[steps - 1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_the_default_calibration_keeps_the_same_promise() -> None:
+    result = audit(line(None), 4)
+    assert result.kept
+    assert result.realised.max() <= 0.5 + 1e-9
+    assert result.realised.max() > 0.45
+
+
+def test_the_worst_sequence_and_belief_suffer_the_reported_loss() -> None:
+    protector = line(EveryOutput())
+    finding = audit(protector, 3).worst
+    state, columns = protector.beginning(), []
+    for output in finding.sequence:
+        state = state.arrive()
+        outcomes = protector.calibration.outcomes(state.situation())
+        column = next(o.column for o in outcomes if o.output == output)
+        columns.append(column)
+        state = state.observe(column)
+    suffered = privacy_loss(EVENT, MOBILITY, columns, KnownPrior(finding.belief))[-1]
+    assert suffered == pytest.approx(finding.realised.max(), rel=1e-9)
+
+
+def test_draws_and_outcomes_are_the_same_algorithm() -> None:
+    for calibration in (Retry(weakenings=4), EveryOutput()):
+        expected = sequence_probabilities(line(calibration), [0, 1])
+        seen: dict[tuple[int, ...], int] = dict.fromkeys(expected, 0)
+        for seed in range(3_000):
+            guard = line(calibration, seed=seed)
+            seen[tuple(guard.release(cell).cell for cell in (0, 1))] += 1
+        for sequence, probability in expected.items():
+            assert seen[sequence] / 3_000 == pytest.approx(probability, abs=0.05)
+
+
+def test_a_sampled_audit_says_that_it_is_a_lower_bound() -> None:
+    exact, sampled = audit(line(Retry()), 3), audit(line(Retry()), 3, samples=6, seed=1)
+    assert not sampled.is_exact
+    assert "lower bounds" in str(sampled)
+    assert (sampled.realised <= exact.realised + 1e-12).all()
+    assert sampled.realised[-1] > 1.0  # enough to convict the loop
+    larger = Protector(
+        Mobility.gaussian(Grid(5, 5), 1.0),
+        Exponential(Grid(5, 5), 1.0),
+        Protect(presence({0}, [2]), 0.5),
+    )
+    assert audit(larger, 6, samples=2, seed=0).kept
+
+
+def test_protecting_several_models_keeps_the_promise_under_each() -> None:
+    other = Mobility.gaussian(LINE, sigma=0.5)
+    alone = audit(line(EveryOutput()), 3, truth=other)
+    assert not alone.kept  # the promise was made for another mobility
+    together = line(EveryOutput(), mobility=[MOBILITY, other])
+    assert audit(together, 3).kept
+    assert audit(together, 3, truth=other).kept
+    assert audit(together, 3, truth=MOBILITY).kept
+
+
+def test_another_set_of_beliefs_can_be_asked_about() -> None:
+    protector = line(EveryOutput(), prior=KnownPrior([1 / 3] * 3))
+    assert audit(protector, 2).kept
+    assert not audit(protector, 2, prior=AnyPrior()).kept
+
+
+def test_an_audit_prints_as_a_table() -> None:
+    result = audit(line(Retry()), 2)
+    text = str(result)
+    assert "Audit of Retry(decay=0.5, weakenings=11) (exact, all 9 sequences of 2 releases)" in text
+    assert "presence in {0} at steps 1 to 2: NOT KEPT" in text
+    assert "0.5000    1.7840   1:1.51" in text
+    assert "worst sequence: 0, 0" in text
+    assert "<td>1.7840</td>" in result._repr_html_()
+    assert "kept" in str(audit(line(EveryOutput()), 2))
+
+
+def test_an_audit_leaves_the_protector_as_it_is() -> None:
+    one, other = line(EveryOutput(), seed=3), line(EveryOutput(), seed=3)
+    one.release(0), other.release(0)
+    audit(one, 2)
+    assert one.release(1) == other.release(1)
+
+
+def test_progress_goes_from_nothing_to_all() -> None:
+    shares: list[float] = []
+    audit(line(EveryOutput()), 3, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+
+
+def test_what_cannot_be_audited_is_refused() -> None:
+    with pytest.raises(
+        AuditError, match="more than 50 hidden states .* samples= for a lower bound"
+    ):
+        audit(line(EveryOutput()), 8, limit=50)
+    with pytest.raises(AuditError, match="steps must be a whole number of at least 1, got 0"):
+        audit(line(EveryOutput()), 0)
+    with pytest.raises(AuditError, match="truth has 2 cells, the protector's mobility 3"):
+        audit(line(EveryOutput()), 2, truth=Mobility(np.eye(2)))
