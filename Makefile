@@ -5,33 +5,36 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/ready
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test bench figures tables clean
 
-demo: $(READY)
+demo: .venv/core
 	$(BIN)/python -m priste.demo
 
-test: $(READY)
+test: .venv/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
 
-bench: $(READY)
+bench: .venv/test
 	$(BIN)/python -m benchmarks
 
-figures: $(READY)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+figures: .venv/docs
 	$(BIN)/python docs/figures.py
 
-tables: $(READY)
+tables: .venv/core
 	$(BIN)/python docs/tables.py
 
-$(READY): pyproject.toml constraints.txt
+.venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
-	touch $(READY)
+	$(INSTALL) -e .
+	touch $@
+
+.venv/test .venv/docs: .venv/core
+	$(INSTALL) -e '.[$(@F)]'
+	touch $@
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

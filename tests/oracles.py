@@ -1,5 +1,6 @@
 """The slow, obvious twin of everything: enumeration, the paper's formulas, high precision."""
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from priste.public_state import PublicState
 # --- enumeration of all trajectories ----------------------------------------------------------
 
 
+@functools.cache
 def all_paths(n_cells: int, n_steps: int) -> Any:
     return np.array(list(itertools.product(range(n_cells), repeat=n_steps)))
 
@@ -44,17 +46,27 @@ def path_probabilities(paths: Any, transitions: Sequence[Array], initial: Array)
     return np.asarray(probability)
 
 
+def joints_by_enumeration(
+    event: Event, transitions: Sequence[Array], initial: Array, emissions: Sequence[Array]
+) -> list[tuple[float, float]]:
+    """Pr(releases, E) and Pr(releases, ¬E) after 0, 1, 2, ... releases, over every trajectory."""
+    n_steps = max(len(emissions), event.steps[-1] + 1)
+    paths = all_paths(len(initial), n_steps)
+    weight = path_probabilities(paths, transitions, initial)
+    holds = truths(event, paths)
+    joints = []
+    for t in range(len(emissions) + 1):
+        joints.append((float(weight[holds].sum()), float(weight[~holds].sum())))
+        if t < len(emissions):
+            weight = weight * np.asarray(emissions[t])[paths[:, t]]
+    return joints
+
+
 def joint_by_enumeration(
     event: Event, transitions: Sequence[Array], initial: Array, emissions: Sequence[Array]
 ) -> tuple[float, float]:
     """Pr(releases, E) and Pr(releases, ¬E), summed over every trajectory."""
-    n_steps = max(len(emissions), event.steps[-1] + 1)
-    paths = all_paths(len(initial), n_steps)
-    weight = path_probabilities(paths, transitions, initial)
-    for t, column in enumerate(emissions):
-        weight = weight * np.asarray(column)[paths[:, t]]
-    holds = truths(event, paths)
-    return float(weight[holds].sum()), float(weight[~holds].sum())
+    return joints_by_enumeration(event, transitions, initial, emissions)[-1]
 
 
 def naive_pattern_joint(

@@ -33,6 +33,28 @@ def events(n_cells: int, n_steps: int, depth: int = 4) -> st.SearchStrategy[Even
     return level
 
 
+def random_event(random: np.random.Generator, n_cells: int, n_steps: int, depth: int) -> Event:
+    """A Boolean expression with `depth` levels above its atoms, not biased to the simple."""
+    if depth == 0:
+        size = int(random.integers(1, n_cells))
+        return at(
+            random.choice(n_cells, size, replace=False).tolist(), int(random.integers(n_steps))
+        )
+    parts = [
+        random_event(random, n_cells, n_steps, int(random.integers(depth)) if i else depth - 1)
+        for i in range(int(random.integers(2, 4)))
+    ]
+    match int(random.integers(4)):
+        case 0:
+            return parts[0] & parts[1]
+        case 1:
+            return parts[0] | parts[1]
+        case 2:
+            return ~parts[0]
+        case _:
+            return at_least(int(random.integers(1, len(parts) + 1)), parts)
+
+
 def random_stochastic(
     random: np.random.Generator, shape: tuple[int, ...], zeros: float = 0.0
 ) -> Array:

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +21,8 @@ def test_an_event_holds_for_the_paths_it_should(
 def test_presence_is_any_step_and_pattern_is_every_step() -> None:
     assert presence({1, 2}, [3, 5]) == at({1, 2}, 3) | at({1, 2}, 5)
     assert pattern([{0}, {1, 2}], start=4) == at(0, 4) & at({2, 1}, 5)
-    assert presence(3, 2) == at(3, 2)
+    assert presence(3, 2) == at(3, 2) == presence(np.int64(3), np.int64(2)) == at(np.array([3]), 2)
+    assert presence((c for c in (1, 2)), iter([3, 5])) == presence({1, 2}, np.array([5, 3]))
     assert presence({4}, [2, 2, 1]).steps == (1, 2)
 
 
@@ -56,6 +58,10 @@ def test_events_say_what_they_are() -> None:
         (lambda: at(0, -1), "step must be a whole number of at least 0, got -1"),
         (lambda: at(0, True), "step must be .* got True"),
         (lambda: presence(0, []), "presence needs at least one step"),
+        (lambda: presence(0, 2.5), "the steps of presence must be a collection, got 2.5"),  # type: ignore[arg-type]
+        (lambda: presence(0, [1, "a"]), "step must be .* got 'a'"),  # type: ignore[list-item]
+        (lambda: pattern(5, 0), "the regions of pattern must be a collection, got 5"),  # type: ignore[arg-type]
+        (lambda: at_least(1, at(0, 0)), "the events of at_least must be a collection"),  # type: ignore[arg-type]
         (lambda: presence(0, [1, -2]), "step must be .* got -2"),
         (lambda: pattern([], 0), "pattern needs at least one region"),
         (lambda: pattern([0], -1), "start must be a whole number of at least 0, got -1"),

@@ -102,7 +102,10 @@ def test_time_of_day_gives_each_phase_its_own_matrix() -> None:
 
 
 def test_a_phase_without_data_is_that_of_all_phases() -> None:
-    mobility = Mobility.fit([[0, 1, 0]], n_cells=2, smoothing=0, period=3)
+    with pytest.warns(
+        UnobservedRowsWarning, match="^4 of 6 rows, one per cell and phase, were never"
+    ):
+        mobility = Mobility.fit([[0, 1, 0]], n_cells=2, smoothing=0, period=3)
     np.testing.assert_array_equal(dense(mobility.transition(2)), np.eye(2)[::-1])
 
 
@@ -131,6 +134,11 @@ def test_large_sparse_fits_stay_sparse() -> None:
         ({"sequences": [[0.5, 1.0]]}, "whole numbers"),
         ({"sequences": [[]]}, "non-empty"),
         ({"sequences": [[0, 1]], "smoothing": -1}, "smoothing must be .* got -1"),
+        ({"sequences": [[0, 1]], "smoothing": "a"}, "smoothing must be .* got 'a'"),
+        ({"sequences": [[[0, 1], [0]]]}, "sequence 0 must be a non-empty list of cells"),
+        ({"sequences": [[0, 1]], "starts": 0}, "one step per sequence, got 0"),
+        ({"sequences": [[0, 1]], "base": np.eye(2)}, "base must be a Mobility, got ndarray"),
+        ({"sequences": [[0, 1]], "base": Mobility([np.eye(2)] * 2)}, "one matrix for all steps"),
         ({"sequences": [[0, 1]], "order": 0}, "order must be .* at least 1, got 0"),
         ({"sequences": [[0, 1]], "order": 100}, "more histories than can be numbered"),
         ({"sequences": [[0, 1]], "period": 0}, "period must be .* at least 1, got 0"),

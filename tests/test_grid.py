@@ -85,6 +85,9 @@ def test_touching_regions_contain_the_plain_ones_and_every_corner(
         (lambda: Grid(2, 2).disc(9, 9, 0.1, touching=True), "lies off the map"),
         (lambda: Grid(2, 2).disc(1, 1, -1), "radius must be a finite number above 0, got -1"),
         (lambda: Grid(2, 2).polygon([(0, 0), (1, 1)]), "at least 3 corners"),
+        (lambda: Grid(2, 2).polygon("home"), "coordinates must be numbers, got str"),  # type: ignore[arg-type]
+        (lambda: Grid(2, 2).box("a", 0, 1, 1), "coordinates must be numbers, got list"),  # type: ignore[arg-type]
+        (lambda: Grid(2, 2).cell_at("x", 0), "coordinates must be numbers, got str"),
         (lambda: Grid(2, 2).cell_at(np.nan, 0), "not a finite number"),
     ],
 )

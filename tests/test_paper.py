@@ -132,13 +132,14 @@ def test_erratum_the_first_location_set_is_that_of_the_prior_itself() -> None:
     grid = Grid(1, 3)
     assert location_set(prior, 0.05).tolist() == [0, 1]
     assert location_set(prior @ shift, 0.05).tolist() == [1, 2]  # the paper's p_1 = π M
-    protector = Protector(
-        Mobility(shift),
-        LocationSet(Exponential(grid, 1.0), 0.05, prior),
-        Protect(at(0, 4), 5.0),
-        calibration=Retry(),
-        seed=0,
-    )
-    assert protector.release(0).cell in {0, 1}
-    first = LocationSet(Exponential(grid, 1.0), 0.05, prior).emission()
-    assert np.flatnonzero(first.any(axis=0)).tolist() == [0, 1]
+    released = set()
+    for seed in range(60):
+        protector = Protector(
+            Mobility(shift),
+            LocationSet(Exponential(grid, 1.0), 0.05, prior),
+            Protect(at(0, 4), 5.0),
+            calibration=Retry(),
+            seed=seed,
+        )
+        released.add(protector.release(0).cell)
+    assert released == {0, 1}  # under the literal reading it would be {1, 2}

@@ -163,6 +163,8 @@ def test_a_mobility_that_ends_refuses_the_step_beyond_it_and_no_other() -> None:
     ("changes", "error", "message"),
     [
         ({"protections": []}, ProtectionError, "one or more Protect"),
+        ({"protections": EVENT}, ProtectionError, "one or more Protect"),
+        ({"protections": None}, ProtectionError, "one or more Protect"),
         ({"protections": [EVENT]}, ProtectionError, "one or more Protect"),
         ({"protections": Protect(at(9, 1), 0.5)}, EventError, "off the map at step 1: 9"),
         (

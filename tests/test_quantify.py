@@ -19,43 +19,37 @@ from priste import (
     privacy_loss,
 )
 from priste.events import Event
-from tests.oracles import joint_by_enumeration, naive_pattern_joint
-from tests.strategies import events, generators, random_stochastic
-
-
-@st.composite
-def settings_of_events(draw: st.DrawFn) -> tuple[int, int, Event, np.random.Generator]:
-    n_cells, n_steps = draw(st.integers(2, 5)), draw(st.integers(1, 6))
-    return n_cells, n_steps, draw(events(n_cells, n_steps)), draw(generators())
+from priste.worlds import compile_event
+from tests.oracles import joints_by_enumeration, naive_pattern_joint
+from tests.strategies import generators, random_event, random_stochastic
 
 
 def test_random_boolean_events_agree_with_enumeration_at_every_prefix() -> None:
-    compared = 0
-
-    @settings(max_examples=1200)
-    @given(settings_of_events())
-    def agree(setting: tuple[int, int, Event, np.random.Generator]) -> None:
-        nonlocal compared
-        n_cells, n_steps, event, random = setting
+    compared: set[Event] = set()  # those to which at least two steps matter
+    widest = []
+    for seed in range(1_500):
+        random = np.random.default_rng(seed)
+        n_cells, n_steps = int(random.integers(2, 6)), int(random.integers(2, 7))
+        event = random_event(random, n_cells, n_steps, depth=int(random.integers(1, 5)))
         transitions = random_stochastic(random, (n_steps + 1, n_cells, n_cells), zeros=0.4)
         initial = random_stochastic(random, (n_cells,), zeros=0.3)
         emissions = random.random((n_steps, n_cells)) * (random.random((n_steps, n_cells)) > 0.1)
         mobility = Mobility(transitions, initial)
         try:
-            prior = prior_probability(event, mobility)
+            worlds = compile_event(event, n_cells)
         except EventError:
-            return  # true for every path or for none, see test_worlds
+            continue  # true for every path or for none, see test_worlds
+        expected = joints_by_enumeration(event, list(transitions), initial, list(emissions))
+        prior = prior_probability(event, mobility)
+        assert prior == pytest.approx(expected[0][0], rel=1e-12, abs=0)
         for seen in range(n_steps + 1):
-            columns = list(emissions[:seen])
-            expected = joint_by_enumeration(event, list(transitions), initial, columns)
-            found = joint_probability(event, mobility, initial, columns)
-            assert found == pytest.approx(expected, rel=1e-12, abs=0)
-            if not seen:
-                assert prior == pytest.approx(expected[0], rel=1e-12, abs=0)
-        compared += 1
-
-    agree()
-    assert compared >= 500
+            found = joint_probability(event, mobility, initial, list(emissions[:seen]))
+            assert found == pytest.approx(expected[seen], rel=1e-12, abs=0)
+        if len(worlds.moves) > 1 and event not in compared:
+            compared.add(event)
+            widest.append(worlds.width)
+    assert len(compared) >= 500
+    assert sum(width > 2 for width in widest) >= 150
 
 
 @settings(max_examples=60)

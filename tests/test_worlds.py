@@ -74,6 +74,21 @@ def test_an_automaton_that_grows_too_wide_is_refused_with_its_width() -> None:
     assert compile_event(event, 2, max_worlds=1024).width == 1024
 
 
+def test_parts_that_are_shared_are_read_once() -> None:
+    event = at(0, 0) | at(1, 1)
+    for step in range(2, 60):
+        event = at_least(2, [event, event, at(0, step)])
+    assert compile_event(event, 3).last_step == 1
+
+
+def test_nesting_without_end_is_refused_in_words() -> None:
+    event = at(0, 0)
+    for step in range(2_000):
+        event = at(1, step) | (at(0, step + 1) & event)
+    with pytest.raises(EventError, match="nested too deeply"):
+        compile_event(event, 3)
+
+
 def test_cells_off_the_map_are_refused() -> None:
     with pytest.raises(
         EventError, match="off the map at step 6: 9, 11; the map has 9 cells, 0 to 8"

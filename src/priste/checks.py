@@ -64,6 +64,8 @@ def cell_set(
     """Return cells sorted and without repeats, each on the map if its size is known."""
     if is_whole(cells):
         cells = (cells,)
+    if isinstance(cells, np.ndarray):
+        cells = cells.ravel().tolist()
     if not isinstance(cells, Iterable) or isinstance(cells, str):
         raise error(f"{what} must be a cell or a collection of cells, got {cells!r}")
     found = sorted({whole(cell, f"each cell of {what}", error, least=0) for cell in cells})

@@ -17,7 +17,9 @@ Ends = tuple[Array, Array, Array, Array, Array, Array]
 Row = tuple[float, float, float, float, float, float]
 
 _UNIT = 2.0**-52
-_DEEPEST = -900
+_DEEPEST = -600  # binary orders between rows beyond which a row is as good as its limit
+_FAINTEST = 2.0**-850  # a smaller likelihood may have lost digits to underflow
+LARGEST = 200.0  # nats; products with a larger e^loss could overflow
 _SLACK = 1e-14  # a pair worse than the best by less than this (relative) is not worth a look
 
 
@@ -31,8 +33,8 @@ def hold(p: Array, q: Array, beta: Array, delta: Array, bound: float, both: bool
     roots, others = np.empty(n), np.empty(n)
     for i in range(n):
         rise, fall = q[i] * beta[i], p[i] * delta[i]
-        if bound * fall < rise or (both and bound * rise < fall):
-            return False
+        if not bound * fall >= rise or (both and not bound * rise >= fall):
+            return False  # also if something is not a number
         roots[i] = math.sqrt(bound * fall - rise)
         others[i] = math.sqrt(bound * rise - fall) if both else math.inf
     for i in range(n):
@@ -46,23 +48,26 @@ def hold(p: Array, q: Array, beta: Array, delta: Array, bound: float, both: bool
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
 def _any_fails(ends: Ends, row: Row, bound: float, both: bool) -> bool:
-    """Tell whether a pair of this row and one of the others fails; free of branches, for speed."""
+    """Tell whether a pair of this row and one of the others fails.
+
+    Free of branches, for speed; and what is not a number fails.
+    """
     p, q, beta, delta, roots, others = ends
     p_i, q_i, beta_i, delta_i, root, other = row
-    failures = 0
+    passing = 0
     if both:
         for j in range(len(p)):
             fall = delta_i * p[j] + p_i * delta[j]
             rise = beta_i * q[j] + q_i * beta[j]
-            failures += (bound * fall - rise + root * roots[j] < 0) | (
-                bound * rise - fall + other * others[j] < 0
+            passing += (bound * fall - rise + root * roots[j] >= 0) & (
+                bound * rise - fall + other * others[j] >= 0
             )
     else:
         for j in range(len(p)):
             fall = delta_i * p[j] + p_i * delta[j]
             rise = beta_i * q[j] + q_i * beta[j]
-            failures += bound * fall - rise + root * roots[j] < 0
-    return failures > 0
+            passing += bound * fall - rise + root * roots[j] >= 0
+    return passing < len(p)
 
 
 @njit(cache=True, nogil=True)
@@ -79,8 +84,9 @@ def first_failing(
 ) -> int:
     """Return the first of `outputs` (rows of b and d) whose condition fails, or -1.
 
-    A row without any possible vertex fails. Somebody else setting ``stop[0]`` ends the search
-    early; so does finding a failure.
+    An output that is possible for no vertex fails, and so does one whose likelihood is so small
+    that digits were lost (weights lie within a few hundred binary orders of one). Somebody else
+    setting ``stop[0]`` ends the search early; so does finding a failure.
     """
     n = len(a)
     p, q, beta, delta, scale = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
@@ -88,6 +94,8 @@ def first_failing(
         if stop[0]:
             return -1
         possible = scale_rows(a, not_a, b[o], d[o], exponents, p, q, beta, delta, scale)
+        for v in range(n):
+            possible = possible and not 0 < b[o, v] + d[o, v] < _FAINTEST
         if not possible or not hold(p, q, beta, delta, bound, both):
             stop[0] = True
             return int(o)
@@ -127,10 +135,10 @@ def scale_rows(
         if total > 0:
             root = math.sqrt(total)
             half = 2.0 ** (max(exponents[v] + order - highest, _DEEPEST) / 2)
-        shift = math.ldexp(1.0, -order)
         scale[v] = root * half
         p[v], q[v] = a[v] / scale[v], not_a[v] / scale[v]
-        beta[v], delta[v] = b[v] * shift / root * half, d[v] * shift / root * half
+        beta[v] = math.ldexp(b[v], -order) / root * half
+        delta[v] = math.ldexp(d[v], -order) / root * half
     return possible
 
 
@@ -151,7 +159,7 @@ def largest(p: Array, q: Array, beta: Array, delta: Array) -> tuple[float, int, 
     bound = _roots(p, q, beta, delta, best, roots)
     for i in range(n):
         j = i + 1
-        while j < n and best < 700.0:
+        while j < n and best < LARGEST:
             j = _first_failure(p, q, beta, delta, bound, roots, i, j)
             if j < n:
                 loss, ratio = edge_loss(p, q, beta, delta, i, j)
@@ -159,7 +167,7 @@ def largest(p: Array, q: Array, beta: Array, delta: Array) -> tuple[float, int, 
                     best, best_i, best_j, best_ratio = loss, i, j, ratio
                     bound = _roots(p, q, beta, delta, best, roots)
                 j += 1
-    if best >= 700.0 and best < math.inf:  # e^best would overflow: compare the losses themselves
+    if LARGEST <= best < math.inf:  # compare the losses themselves, e^best is too large
         for i in range(n):
             for j in range(i + 1, n):
                 loss, ratio = edge_loss(p, q, beta, delta, i, j)
@@ -171,7 +179,7 @@ def largest(p: Array, q: Array, beta: Array, delta: Array) -> tuple[float, int, 
 @njit(cache=True)
 def _roots(p: Array, q: Array, beta: Array, delta: Array, loss: float, roots: Array) -> float:
     """Fill in √g for E = e^loss, each g rounded down so that no failing pair is overlooked."""
-    bound = math.exp(min(loss, 700.0))
+    bound = math.exp(min(loss, LARGEST))
     for i in range(len(p)):
         rise, fall = bound * p[i] * delta[i], q[i] * beta[i]
         roots[i] = math.sqrt(max(rise - fall - 4 * _UNIT * (rise + fall), 0.0))

@@ -8,10 +8,14 @@ presence in {7, 8} at steps 3 to 5 and not (at {0} at step 9)
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, SupportsIndex
 
-from priste.checks import cell_set, whole
+from priste.checks import cell_set, is_whole, whole
 from priste.errors import EventError
 from priste.grid import Region
+
+Numbers = SupportsIndex | Iterable[SupportsIndex]
+"""A whole number or several, of Python or numpy."""
 
 
 class Event:
@@ -120,27 +124,29 @@ class Not(Event):
         return f"not ({self.event!r})"
 
 
-def at(cells: int | Iterable[int], step: int) -> Event:
+def at(cells: Numbers, step: int) -> Event:
     """Return the event of being in one of `cells` at `step`."""
     return At(cell_set(cells, "at", EventError), whole(step, "step", EventError, least=0))
 
 
-def presence(cells: int | Iterable[int], steps: int | Iterable[int]) -> Event:
+def presence(cells: Numbers, steps: Numbers) -> Event:
     """Return the event of being in one of `cells` at any of `steps` (PRESENCE of the paper)."""
     region = cell_set(cells, "presence", EventError)
-    chosen = sorted(set([steps] if isinstance(steps, int) else steps))
+    several = [steps] if is_whole(steps) else _iterated(steps, "the steps of presence")
+    chosen = sorted({whole(step, "step", EventError, least=0) for step in several})
     if not chosen:
         raise EventError("presence needs at least one step")
     return _joined(AnyOf, [at(region, step) for step in chosen])
 
 
-def pattern(regions: Iterable[int | Iterable[int]], start: int) -> Event:
+def pattern(regions: Iterable[Numbers], start: int) -> Event:
     """Return the event of being in each of `regions` in turn, one a step (PATTERN of the paper).
 
     The first region is that of step `start`.
     """
     start = whole(start, "start", EventError, least=0)
-    parts = [at(region, start + i) for i, region in enumerate(regions)]
+    several = _iterated(regions, "the regions of pattern")
+    parts = [at(region, start + i) for i, region in enumerate(several)]
     if not parts:
         raise EventError("pattern needs at least one region")
     return _joined(AllOf, parts)
@@ -148,7 +154,7 @@ def pattern(regions: Iterable[int | Iterable[int]], start: int) -> Event:
 
 def at_least(k: int, events: Iterable[Event]) -> Event:
     """Return the event that at least `k` of `events` happen."""
-    parts = tuple(events)
+    parts = tuple(_iterated(events, "the events of at_least"))
     for part in parts:
         if not isinstance(part, Event):
             raise EventError(f"at_least takes events, got {type(part).__name__}")
@@ -159,10 +165,13 @@ def at_least(k: int, events: Iterable[Event]) -> Event:
 
 
 def atoms(event: Event) -> Iterator[At]:
-    """Yield every `At` in the expression."""
-    pending = [event]
+    """Yield every `At` in the expression; a part that stands in it twice is looked at once."""
+    pending, looked_at = [event], set()
     while pending:
         part = pending.pop()
+        if id(part) in looked_at:
+            continue
+        looked_at.add(id(part))
         if isinstance(part, At):
             yield part
         elif isinstance(part, Not):
@@ -171,6 +180,12 @@ def atoms(event: Event) -> Iterator[At]:
             pending.extend(part.events)
         else:
             raise EventError(f"an event is made of at, presence, pattern, ...; got {part!r}")
+
+
+def _iterated(values: Any, what: str) -> Iterable[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise EventError(f"{what} must be a collection, got {values!r}")
+    return values
 
 
 def _operands(kind: type[AllOf] | type[AnyOf], *events: Event) -> tuple[Event, ...]:

@@ -149,7 +149,7 @@ class Evidence:
         if self.released is not None:
             orders = np.frexp(self.tensor.reshape(beliefs, -1) @ np.tile(by_state, worlds))[1]
             if (np.abs(orders) > _OUT_OF_RANGE).any():  # rescale, by exact powers of two
-                tensor = tensor * np.ldexp(1.0, -orders)[:, None, None]
+                tensor = np.ldexp(tensor, -orders[:, None, None])
                 exponents = exponents + orders
         step = self.step + 1
         tensor = self.model.read(step, tensor)

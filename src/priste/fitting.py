@@ -6,7 +6,7 @@ histories lean on common ones.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -58,13 +58,9 @@ def fit(
     seen = np.zeros(n_cells, dtype=bool)
     seen[moves[0].history] = True
     unobserved = tuple(np.flatnonzero(~seen).tolist())
-    if unobserved:
-        warnings.warn(
-            f"{len(unobserved)} of {n_cells} cells were never left in the data "
-            f"(cells {listing(unobserved)}); their rows come from smoothing alone",
-            UnobservedRowsWarning,
-            stacklevel=3,
-        )
+    rows_seen = len(np.unique(moves[0].history * (period or 1) + moves[0].phase))
+    if unobserved or rows_seen < n_cells * (period or 1):
+        _warn(unobserved, n_cells, n_cells * (period or 1) - rows_seen, period)
 
     overall = _rows_by_length(moves, histories, belief, n_cells, smoothing)
     phases = [overall]
@@ -85,6 +81,21 @@ def fit(
     )
 
 
+def _warn(unobserved: Sequence[int], n_cells: int, rows: int, period: int | None) -> None:
+    reports = []
+    if unobserved:
+        reports.append(
+            f"{len(unobserved)} of {n_cells} cells were never left in the data "
+            f"(cells {listing(unobserved)}); their rows come from smoothing alone"
+        )
+    if period is not None:
+        reports.append(
+            f"{rows} of {n_cells * period} rows, one per cell and phase, were never observed; "
+            f"where the cell was left in another phase they are those of all phases together"
+        )
+    warnings.warn("; ".join(reports), UnobservedRowsWarning, stacklevel=4)
+
+
 def _checked(
     sequences: Sequence[Any],
     n_cells: int,
@@ -92,7 +103,7 @@ def _checked(
     smoothing: float,
     starts: Sequence[int] | None,
 ) -> tuple[list[Codes], list[int]]:
-    if not np.isfinite(smoothing) or smoothing < 0:
+    if not isinstance(smoothing, int | float | np.number) or not 0 <= smoothing < np.inf:
         raise MobilityError(f"smoothing must be a finite number of at least 0, got {smoothing!r}")
     if (order + 1) * np.log2(n_cells) > 62:
         raise MobilityError(
@@ -103,7 +114,10 @@ def _checked(
         raise MobilityError("there are no sequences to fit; give at least one")
     paths = []
     for i, sequence in enumerate(sequences):
-        path = np.asarray(sequence)
+        try:
+            path = np.asarray(sequence)
+        except ValueError:
+            path = np.empty((0, 0))
         if path.ndim != 1 or not len(path) or not np.issubdtype(path.dtype, np.integer):
             raise MobilityError(
                 f"sequence {i} must be a non-empty list of cells (whole numbers), "
@@ -116,6 +130,8 @@ def _checked(
                 f"the map has cells 0 to {n_cells - 1}"
             )
         paths.append(path.astype(np.int64))
+    if starts is not None and not isinstance(starts, Iterable):
+        raise MobilityError(f"starts must hold one step per sequence, got {starts!r}")
     offsets = [0] * len(paths) if starts is None else list(starts)
     if len(offsets) != len(paths):
         raise MobilityError(f"starts has {len(offsets)} entries for {len(paths)} sequences")

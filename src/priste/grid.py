@@ -67,7 +67,7 @@ class Grid:
         self, x: ArrayLike, y: ArrayLike, *, outside: Literal["refuse", "clamp"] = "refuse"
     ) -> NDArray[np.intp]:
         """Return the cells of points; a point off the map is refused, or moved to the border."""
-        points = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        points = np.broadcast_arrays(_coordinates(x), _coordinates(y))
         size = np.array([self.columns, self.rows])
         places = np.stack(points, axis=-1) / self.cell_size
         if not np.isfinite(places).all():
@@ -87,6 +87,7 @@ class Grid:
         self, x_min: float, y_min: float, x_max: float, y_max: float, *, touching: bool = False
     ) -> Region:
         """Return the cells in an upright rectangle."""
+        x_min, y_min, x_max, y_max = _coordinates([x_min, y_min, x_max, y_max]).tolist()
         if not (x_min < x_max and y_min < y_max):
             raise GridError(
                 f"a box needs x_min < x_max and y_min < y_max, "
@@ -112,7 +113,7 @@ class Grid:
 
     def polygon(self, corners: Sequence[Sequence[float]], *, touching: bool = False) -> Region:
         """Return the cells in a polygon given by its corners (x, y) in order (even-odd rule)."""
-        ring = np.asarray(corners, dtype=float)
+        ring = _coordinates(corners)
         if ring.ndim != 2 or ring.shape[1] != 2 or len(ring) < 3 or not np.isfinite(ring).all():
             raise GridError(
                 f"a polygon needs at least 3 corners (x, y) of finite numbers, "
@@ -126,6 +127,13 @@ class Grid:
             for start, end in zip(ring, np.roll(ring, -1, axis=0), strict=True):
                 inside |= _segment_enters(low, high, start, end)
         return _region(inside, "polygon", touching)
+
+
+def _coordinates(values: object) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GridError(f"coordinates must be numbers, got {type(values).__name__}") from None
 
 
 def _region(inside: NDArray[np.bool_], shape: str, touching: bool) -> Region:

@@ -133,6 +133,8 @@ class Mobility:
         Row i is proportional to ``exp(-d² / 2σ²)``, d the distance between cell centres; a small
         `sigma` (in the grid's unit) means strong, local habits.
         """
+        if not isinstance(grid, Grid):
+            raise MobilityError(f"gaussian needs a Grid, got {type(grid).__name__}")
         sigma = positive(sigma, "sigma", MobilityError)
         weights = np.exp(-0.5 * (grid.distances / sigma) ** 2)
         return cls(weights / weights.sum(axis=1, keepdims=True), initial)
@@ -169,7 +171,7 @@ class Mobility:
             whole(n_cells, "n_cells", MobilityError, least=1),
             order=whole(order, "order", MobilityError, least=1),
             smoothing=smoothing,
-            base=None if base is None else base.transition(0),
+            base=None if base is None else _fixed_matrix(base),
             period=None if period is None else whole(period, "period", MobilityError, least=1),
             starts=starts,
         )
@@ -185,6 +187,16 @@ class Mobility:
                 f"the transition matrix of step {step} must have shape "
                 f"({self.n_states}, {self.n_states}), got {matrix.shape}"
             )
+
+
+def _fixed_matrix(base: object) -> Matrix:
+    if not isinstance(base, Mobility):
+        raise MobilityError(f"base must be a Mobility, got {type(base).__name__}")
+    if not base._repeats or len(base._matrices) > 1:
+        raise MobilityError(
+            "base must have one matrix for all steps, this one varies with the step"
+        )
+    return base.transition(0)
 
 
 def _checked(matrix: object, step: int) -> Matrix:

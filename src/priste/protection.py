@@ -25,7 +25,7 @@ class Protect:
             raise ProtectionError(
                 f"Protect takes an event made of at, presence, ..., got {type(self.event).__name__}"
             )
-        positive(self.epsilon, "epsilon", ProtectionError)
+        object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", ProtectionError))
         if self.sides not in get_args(Sides):
             raise ProtectionError(
                 f"sides must be one of {listing(get_args(Sides))}, got {self.sides!r}"

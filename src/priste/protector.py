@@ -33,7 +33,8 @@ class Diary:
 class Release:
     """One step of the protected stream. `step` and `cell` are public, `private` is not.
 
-    `caveats` says in words what this release does not promise, if there is such a thing.
+    `caveats` says in words what this release does not promise, if there is such a thing. Do not
+    store or send the object itself: a copy of it carries the private part. Send `public()`.
     """
 
     step: int
@@ -69,7 +70,8 @@ class Protector:
         calibration: Calibration | None = None,
         seed: int | None = None,
     ) -> None:
-        self.mobilities = (mobility,) if isinstance(mobility, Mobility) else tuple(mobility)
+        models = tuple(mobility) if isinstance(mobility, Iterable) else (mobility,)
+        self.mobilities: tuple[Mobility, ...] = models
         if not self.mobilities or not all(isinstance(m, Mobility) for m in self.mobilities):
             raise ProtectionError(
                 "mobility must be a Mobility or several; wrap a matrix: Mobility(matrix)"
@@ -79,7 +81,7 @@ class Protector:
                 f"mechanism must be one of priste.mechanisms, got {_kind(mechanism)}; "
                 f"wrap a matrix: EmissionMatrix(matrix)"
             )
-        asked = (protections,) if isinstance(protections, Protect) else tuple(protections)
+        asked = tuple(protections) if isinstance(protections, Iterable) else (protections,)
         if not asked or not all(isinstance(p, Protect) for p in asked):
             raise ProtectionError("protections must be one or more Protect(event, epsilon)")
         for name, value, method, example in (

@@ -57,6 +57,7 @@ class PublicState:
         if self.step < 0:
             return replace(self, step=0)
         belief = np.asarray(self.belief @ self.mobility.transition(self.step))
+        belief /= belief.sum()  # rows of a mobility may miss one by rounding
         evidence = tuple(e.advance() for e in self.evidence)
         return replace(self, step=self.step + 1, evidence=evidence, belief=belief)
 

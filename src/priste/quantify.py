@@ -4,19 +4,18 @@
 """
 
 import math
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from priste.checks import Array, numbers
-from priste.errors import EvidenceError
+from priste.checks import Array, distribution, numbers
+from priste.errors import EvidenceError, PriorError
 from priste.events import Event
-from priste.evidence import EventModel, Evidence
+from priste.evidence import EventModel, Evidence, FourVectors
 from priste.mobility import Mobility
 from priste.priors import AnyPrior, KnownPrior, Prior
-from priste.worst_case import Sides, worst_case
+from priste.worst_case import Sides, check_sides, worst_case
 
 
 def prior_probability(event: Event, mobility: Mobility, initial: ArrayLike | None = None) -> float:
@@ -35,7 +34,7 @@ def joint_probability(
     event: Event,
     mobility: Mobility,
     initial: ArrayLike | None,
-    emissions: Sequence[ArrayLike],
+    emissions: Iterable[ArrayLike],
     *,
     log: bool = False,
 ) -> tuple[float, float]:
@@ -43,48 +42,55 @@ def joint_probability(
 
     Long streams underflow as plain numbers; their logarithms do not.
     """
-    start = _start(event, mobility, initial)
-    now = deque(_observed(start, emissions), maxlen=1).pop() if len(emissions) else start
-    _, _, b, d, exponents = now.four_vectors()
-    scale = int(exponents[0]) * math.log(2)
-    logs = [math.log(x) + scale if x > 0 else -math.inf for x in (float(b[0]), float(d[0]))]
-    with_event, without = logs if log else [math.exp(x) for x in logs]
-    return with_event, without
+    now = _start(event, mobility, initial)
+    for after in _observed(now, emissions):
+        now = after
+    vectors, scale = now.four_vectors(), int(now.exponents[0])
+    b, d = float(vectors.b[0]), float(vectors.d[0])
+    if log:
+        shift = scale * math.log(2)
+        return tuple(math.log(x) + shift if x > 0 else -math.inf for x in (b, d))  # type: ignore[return-value]
+    return math.ldexp(b, scale), math.ldexp(d, scale)
 
 
 def posterior_odds(
-    event: Event, mobility: Mobility, initial: ArrayLike | None, emissions: Sequence[ArrayLike]
+    event: Event, mobility: Mobility, initial: ArrayLike | None, emissions: Iterable[ArrayLike]
 ) -> Array:
     """Return Pr(E | releases) / Pr(¬E | releases) after each step."""
     evidence = _start(event, mobility, initial)
-    vectors = [now.four_vectors() for now in _observed(evidence, emissions)]
+    vectors = [_possible(now) for now in _observed(evidence, emissions)]
     return np.array([_odds(float(v.b[0]), float(v.d[0])) for v in vectors])
 
 
 def privacy_loss(
     event: Event,
     mobility: Mobility,
-    emissions: Sequence[ArrayLike],
+    emissions: Iterable[ArrayLike],
     prior: Prior | None = None,
     sides: Sides = "both",
 ) -> Array:
     """Return the worst loss over the set of beliefs after each step, in nats of odds."""
+    check_sides(sides)
     prior = AnyPrior() if prior is None else prior
     evidence = Evidence.start(EventModel(event, mobility), prior).refuse_foregone()
-    losses = []
-    for step, now in enumerate(_observed(evidence, emissions)):
-        vectors = now.four_vectors()
-        if not (vectors.b + vectors.d).any():
-            raise EvidenceError(
-                f"the release of step {step} is impossible under this mobility and every belief "
-                f"considered, so the loss is not defined; check the emissions of steps 0 to {step}"
-            )
-        losses.append(worst_case(vectors, sides=sides).loss)
-    return np.array(losses)
+    observed = _observed(evidence, emissions)
+    return np.array([worst_case(_possible(now), sides=sides).loss for now in observed])
+
+
+def _possible(evidence: Evidence) -> FourVectors:
+    """Return the four vectors, or raise if what was released is impossible."""
+    vectors = evidence.four_vectors()
+    if not (vectors.b + vectors.d).any():
+        raise EvidenceError(
+            f"the release of step {evidence.step} is impossible under this mobility and every "
+            f"belief considered, so odds are not defined; check the emissions up to that step"
+        )
+    return vectors
 
 
 def _start(event: Event, mobility: Mobility, initial: ArrayLike | None) -> Evidence:
-    belief = KnownPrior(mobility.initial if initial is None else initial)
+    given = mobility.initial if initial is None else initial
+    belief = KnownPrior(distribution(given, "initial", PriorError, size=mobility.n_cells))
     return Evidence.start(EventModel(event, mobility), belief)
 
 

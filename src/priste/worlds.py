@@ -57,7 +57,13 @@ def compile_event(event: Event, n_cells: int, *, max_worlds: int = MAX_WORLDS) -
     """Compile `event` into its worlds on a map of `n_cells` cells."""
     regions_by_step = _regions_by_step(event, n_cells)
     expressions = _Expressions(n_cells)
-    worlds = [expressions.translate(event)]
+    try:
+        worlds = [expressions.translate(event)]
+    except RecursionError:
+        raise EventError(
+            "the event is nested too deeply to be read; write long chains as at_least, presence, "
+            "or with a single kind of operator"
+        ) from None
     layers: list[_Layer] = []
     for step, regions in sorted(regions_by_step.items()):
         labels, samples = _classes(frozenset(regions), n_cells)
@@ -134,6 +140,8 @@ class _Expressions:
 
     def __init__(self, n_cells: int) -> None:
         self._everywhere: CellMask = (1 << n_cells) - 1
+        self._translated: dict[tuple[int, bool], int] = {}
+        self._residuals: dict[tuple[int, int, int], int] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._first_step: list[int] = [-1, -1]
         self._literals: dict[int, tuple[int, CellMask]] = {}
@@ -141,6 +149,12 @@ class _Expressions:
 
     def translate(self, event: Event, negated: bool = False) -> int:
         """Return the number of an event, or of its negation (De Morgan, also for counts)."""
+        known = id(event), negated  # the caller's event keeps its parts alive meanwhile
+        if known not in self._translated:
+            self._translated[known] = self._translate(event, negated)
+        return self._translated[known]
+
+    def _translate(self, event: Event, negated: bool) -> int:
         if isinstance(event, At):
             mask = _mask(event.cells)
             return self._literal(event.step, self._everywhere & ~mask if negated else mask)
@@ -157,6 +171,12 @@ class _Expressions:
         """Return what is left of an expression once `cell` is known for `step`."""
         if self._first_step[number] != step:
             return number
+        known = number, step, cell
+        if known not in self._residuals:
+            self._residuals[known] = self._read(number, step, cell)
+        return self._residuals[known]
+
+    def _read(self, number: int, step: int, cell: int) -> int:
         if number in self._literals:
             return TRUE if self._literals[number][1] >> cell & 1 else FALSE
         k, parts = self._thresholds[number]

@@ -40,7 +40,6 @@ part, and this much less ε lowers that part a million times more."""
 
 _CORES = os.cpu_count() or 1
 _WORTH_SHARING = 10**7  # pairs to look at before a second thread pays
-_LARGEST = 500.0  # a larger ε is tested as this one: e^ε and the rows must stay within range
 
 
 class WorstCase(NamedTuple):
@@ -63,7 +62,7 @@ def worst_case_loss(
 
     The vectors hold, per vertex of the set of beliefs, Pr(E), Pr(¬E), Pr(releases, E) and
     Pr(releases, ¬E); b and d may share any positive factor. The result is in nats, ``inf`` if
-    some belief is turned into certainty.
+    some belief is turned into certainty; finite ones are exact up to 400.
     """
     return worst_case(checked(a, not_a, b, d), sides=sides).loss
 
@@ -130,7 +129,8 @@ def first_beyond(
 
 
 def _bound(epsilon: float) -> float:
-    return math.exp(min(positive(epsilon, "epsilon", EvidenceError) - GUARD, _LARGEST))
+    # an ε beyond what e^ε can hold is tested as a smaller one
+    return math.exp(min(positive(epsilon, "epsilon", EvidenceError) - GUARD, edges.LARGEST))
 
 
 class _Scaled(NamedTuple):
@@ -154,9 +154,14 @@ def _oriented(scaled: _Scaled, rising: bool) -> tuple[Array, Array, Array, Array
     return (p, q, beta, delta) if rising else (q, p, delta, beta)
 
 
-def _directions(sides: Sides) -> tuple[bool, ...]:
+def check_sides(sides: object) -> None:
+    """Refuse what is no `Sides`."""
     if sides not in get_args(Sides):
         raise EvidenceError(f"sides must be one of {listing(get_args(Sides))}, got {sides!r}")
+
+
+def _directions(sides: Sides) -> tuple[bool, ...]:
+    check_sides(sides)
     return (True, False) if sides == "both" else (True,)
 
 
@@ -168,6 +173,8 @@ def checked(a: ArrayLike, not_a: ArrayLike, b: ArrayLike, d: ArrayLike) -> FourV
     if len(set(sizes.values())) != 1 or not sizes["a"]:
         raise EvidenceError(f"the four vectors must have one length above 0, got {sizes}")
     _refuse(np.abs(arrays["a"] + arrays["not_a"] - 1) > 1e-9, "a + not_a must be 1")
+    if not (arrays["b"] + arrays["d"]).any():
+        raise EvidenceError("b and d are all 0: the releases are impossible under every belief")
     _refuse((arrays["a"] == 0) & (arrays["b"] > 0), "b must be 0 where a is 0")
     _refuse((arrays["not_a"] == 0) & (arrays["d"] > 0), "d must be 0 where not_a is 0")
     exponents = np.zeros(sizes["a"], dtype=np.int64)

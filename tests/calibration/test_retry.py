@@ -108,6 +108,14 @@ def test_every_step_ends_and_the_accounted_loss_keeps_to_epsilon() -> None:
     assert max(loss for release in releases for loss in release.private.losses) <= 0.01 + 1e-9
 
 
+@pytest.mark.parametrize("schedule", [Retry(weakenings=1200), Retry(decay=1e-200)])
+def test_a_budget_that_vanishes_is_the_uniform_output(schedule: Retry) -> None:
+    protector = Protector(
+        MOBILITY, Exponential(GRID, 8.0), Protect(EVENT, 1e-300), calibration=schedule, seed=1
+    )
+    assert protector.release(0).private.budget == 0.0
+
+
 def test_uniform_on_the_set_is_the_last_resort_of_a_location_set() -> None:
     prior = np.array([0.5, 0.3, 0.2, 0.0])
     protector = Protector(

@@ -30,6 +30,7 @@ def test_uniform_tells_nothing() -> None:
     assert uniform.weaker(0.5) is uniform
     assert uniform.uninformative() is uniform
     assert uniform.budget == 0
+    np.testing.assert_array_equal(Uniform(1, among=(1, 1), n_outputs=2).emission(), [[0, 1]])
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,8 @@ def test_uniform_tells_nothing() -> None:
         ),
         (lambda: EmissionMatrix(np.empty((0, 0))), "is empty"),
         (lambda: Exponential(Grid(1, 2), 0), "budget must be a finite number above 0, got 0"),
+        (lambda: Exponential("map", 1.0), "Exponential needs a Grid, got str"),  # type: ignore[arg-type]
+        (lambda: Uniform(2, n_outputs=0), "n_outputs must be .* at least 1, got 0"),
         (lambda: Uniform(0), "n_cells must be a whole number of at least 1, got 0"),
         (lambda: Uniform(2, among=(5,)), "among names cells off the map: 5"),
     ],

@@ -1,5 +1,6 @@
 """The sequence of weaker versions of a mechanism that calibrations walk down."""
 
+import sys
 from collections.abc import Iterator
 
 from priste.checks import positive, whole
@@ -21,6 +22,7 @@ def weaker_and_weaker(mechanism: Mechanism, decay: float, weakenings: int) -> It
         if mechanism.budget == 0:
             break
         yield mechanism
-        if k < weakenings:
-            mechanism = mechanism.weaker(decay)
+        if k == weakenings or mechanism.budget * decay < sys.float_info.min:
+            break
+        mechanism = mechanism.weaker(decay)
     yield nothing

@@ -19,7 +19,12 @@ class GridMechanism(Mechanism):
     budget: float
 
     def __post_init__(self) -> None:
-        positive(self.budget, "budget", MechanismError)
+        if not isinstance(self.grid, Grid):
+            raise MechanismError(
+                f"{type(self).__name__} needs a Grid, got {type(self.grid).__name__}"
+            )
+        budget = positive(self.budget, "budget", MechanismError)
+        object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "distances", self.grid.distances)
 
     @cached_property

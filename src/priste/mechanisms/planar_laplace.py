@@ -146,7 +146,7 @@ def _sector(
             angle = middle + half * _FINE[k]
             fine += _FINE_WEIGHTS[k] * _radial(x_low, x_high, y_low, y_high, angle)
         largest = max(largest, half * fine)
-        if half * abs(fine - coarse) <= _ACCURACY * largest or depth == 40:
+        if not half * abs(fine - coarse) > _ACCURACY * largest or depth == 40:
             total += half * fine
         else:
             stack.append((left, middle, depth + 1))

@@ -25,9 +25,12 @@ class Uniform(Mechanism):
 
     def __post_init__(self) -> None:
         whole(self.n_cells, "n_cells", MechanismError, least=1)
-        outputs = whole(self.n_outputs or self.n_cells, "n_outputs", MechanismError, least=1)
+        given = self.n_cells if self.n_outputs is None else self.n_outputs
+        outputs = whole(given, "n_outputs", MechanismError, least=1)
+        object.__setattr__(self, "n_outputs", outputs)
         if self.among is not None:
-            cell_set(self.among, "among", MechanismError, n_cells=outputs)
+            among = cell_set(self.among, "among", MechanismError, n_cells=outputs)
+            object.__setattr__(self, "among", among)
 
     @cached_property
     def _emission(self) -> Array:
