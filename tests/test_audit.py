@@ -128,6 +128,7 @@ def test_protecting_several_models_keeps_the_promise_under_each() -> None:
     other = Mobility.gaussian(LINE, sigma=0.5)
     alone = audit(line(EveryOutput()), 3, truth=other)
     assert not alone.kept  # the promise was made for another mobility
+    assert "if people moved as Mobility(3 cells, one matrix)" in str(alone)
     together = line(EveryOutput(), mobility=[MOBILITY, other])
     assert audit(together, 3).kept
     assert audit(together, 3, truth=other).kept

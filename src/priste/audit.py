@@ -9,6 +9,7 @@ that of somebody who knows all this, the worst over the set of beliefs.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -60,11 +61,13 @@ class Finding:
 class Audit:
     """Promised and realised losses, one `Finding` per protection.
 
+    `truth` names the mobility that was asked about, if it is another than the protector's own.
     `is_exact` says whether every sequence was followed. If not, the realised losses are lower
     bounds: there may be worse sequences among those not seen.
     """
 
     algorithm: str
+    truth: str | None
     is_exact: bool
     n_sequences: int
     findings: tuple[Finding, ...]
@@ -96,6 +99,8 @@ class Audit:
         steps = len(self.findings[0].realised)
         how = "exact, all" if self.is_exact else "sampled, realised losses are lower bounds;"
         yield f"Audit of {self.algorithm} ({how} {self.n_sequences} sequences of {steps} releases)"
+        if self.truth:
+            yield f"if people moved as {self.truth}, which is not what the protector assumes"
         for finding in self.findings:
             verdict = "kept" if finding.excess <= TOLERANCE else "NOT KEPT"
             yield f"\n{finding.protection.event!r}: {verdict}"
@@ -110,13 +115,13 @@ class Audit:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{finding.protection.event!r}</td><td>{t}</td>"
+            f"<tr><td>{escape(repr(finding.protection.event))}</td><td>{t}</td>"
             f"<td>{finding.promised:.4f}</td><td>{loss:.4f}</td></tr>"
             for finding in self.findings
             for t, loss in enumerate(finding.realised, start=1)
         )
         head = "".join(f"<th>{h}</th>" for h in ("event", "releases", "promised", "realised"))
-        caption = next(self._lines())
+        caption = escape(next(self._lines()))
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{rows}</table>"
 
 
@@ -159,7 +164,7 @@ def audit(
         walk.follow_all()
     else:
         walk.follow_some(whole(samples, "samples", AuditError, least=1), seed)
-    return walk.result(is_exact=samples is None)
+    return walk.result(truth=None if truth is None else repr(truth), is_exact=samples is None)
 
 
 class _Hidden(NamedTuple):
@@ -299,7 +304,7 @@ class _Walk:
                 excess.append(min(loss, 1e6) - protection.epsilon)
         return max(excess)
 
-    def result(self, *, is_exact: bool) -> Audit:
+    def result(self, *, truth: str | None, is_exact: bool) -> Audit:
         """Return the findings, the worst model of each protection."""
         vertices = self.prior.vertices(self.protector.mobilities[0].n_cells)
         findings = []
@@ -320,7 +325,7 @@ class _Walk:
                 )
             )
         name = repr(self.protector.calibration)
-        return Audit(name, is_exact, self.n_sequences, tuple(findings))
+        return Audit(name, truth, is_exact, self.n_sequences, tuple(findings))
 
 
 def _combined(parts: list[FourVectors]) -> FourVectors:
