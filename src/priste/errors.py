@@ -37,5 +37,9 @@ class AuditError(PristeError, ValueError):
     """An audit that cannot be done as asked."""
 
 
+class TrackError(PristeError, ValueError):
+    """A track that cannot be read, understood or written."""
+
+
 class UnobservedRowsWarning(UserWarning):
     """Some rows of a fitted mobility rest on smoothing alone."""

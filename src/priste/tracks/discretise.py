@@ -1,0 +1,93 @@
+"""From fixes to steps and cells, and back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from priste.checks import whole
+from priste.errors import TrackError
+from priste.tracks.places import OFF_THE_MAP, LocalMap, Outside
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Steps of a fixed length from a start: step t covers ``[start + t·length, … + length)``."""
+
+    start: pd.Timestamp
+    length: pd.Timedelta
+
+    def __post_init__(self) -> None:
+        start, length = pd.Timestamp(self.start), pd.Timedelta(self.length)
+        if start.tz is None:
+            raise TrackError(f"the start of a clock needs a time zone, got {start}")
+        if not length > pd.Timedelta(0):
+            raise TrackError(f"the length of a step must be above zero, got {length}")
+        object.__setattr__(self, "start", start.tz_convert("UTC"))
+        object.__setattr__(self, "length", length)
+
+    def step_at(self, times: "pd.Series[pd.Timestamp]") -> NDArray[np.int64]:
+        """Return the steps in which times lie; negative before the start."""
+        return np.asarray((times - self.start) // self.length, dtype=np.int64)
+
+    def time_of(self, steps: ArrayLike) -> pd.DatetimeIndex:
+        """Return when steps begin."""
+        return self.start + np.asarray(steps) * self.length
+
+
+def discretise(
+    table: pd.DataFrame,
+    place: LocalMap,
+    clock: Clock,
+    *,
+    steps: int | None = None,
+    outside: Outside = "refuse",
+) -> list[int | None]:
+    """Return one cell per step: that of the first fix in it, or None where there is no fix.
+
+    A step without a fix is one without a release. Whether there is a fix depends on the device and
+    not on this function, which never looks at where a fix is to decide whether to use it; but with
+    ``outside="drop"`` being off the map shows as a gap. The stream ends with the last step that
+    has a fix, or after `steps` steps.
+    """
+    ordered = table.sort_values("time", kind="stable")
+    if ordered["time"].isna().any():
+        raise TrackError("some fixes have no time; clean the table first")
+    number = clock.step_at(ordered["time"])
+    if steps is None:
+        steps = int(number.max()) + 1 if len(number) else 0
+    steps = whole(steps, "steps", TrackError, least=0)
+    within = (number >= 0) & (number < steps)
+    found, first = np.unique(number[within], return_index=True)
+    fixes = ordered[within].iloc[first]
+    cells = place.cell_at(fixes["latitude"], fixes["longitude"], outside=outside)
+    stream: list[int | None] = [None] * steps
+    for step, cell in zip(found.tolist(), cells.tolist(), strict=True):
+        stream[step] = None if cell == OFF_THE_MAP else cell
+    return stream
+
+
+def unbroken(stream: list[int | None]) -> list[tuple[int, list[int]]]:
+    """Return the runs without a gap and the step each begins at, to fit a mobility to."""
+    runs: list[tuple[int, list[int]]] = []
+    for step, cell in enumerate(stream):
+        if cell is None:
+            continue
+        if runs and runs[-1][0] + len(runs[-1][1]) == step:
+            runs[-1][1].append(cell)
+        else:
+            runs.append((step, [cell]))
+    return runs
+
+
+def as_track(
+    steps: ArrayLike, cells: ArrayLike, place: LocalMap, clock: Clock, *, track: str = "0"
+) -> pd.DataFrame:
+    """Return released cells as a track table: the centre of each, at the start of its step."""
+    latitude, longitude = place.centres(cells)
+    times = pd.Series(clock.time_of(steps)).astype("datetime64[us, UTC]")
+    table = pd.DataFrame({"time": times, "latitude": latitude, "longitude": longitude})
+    return table.assign(track=track).astype({"track": "str"})[
+        ["track", "time", "latitude", "longitude"]
+    ]

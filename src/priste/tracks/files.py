@@ -1,0 +1,96 @@
+"""Reading and writing: the ending of a file's name says what it is."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from priste.checks import listing
+from priste.errors import TrackError
+from priste.tracks import geojson, gpx, parquet
+from priste.tracks.geolife import read_plt, write_plt
+from priste.tracks.table import COLUMNS, track_table
+
+
+def read(
+    path: str | Path, *, columns: Mapping[str, str] | None = None, time_zone: str | None = None
+) -> pd.DataFrame:
+    """Return the track table of a GPX, CSV, GeoJSON, Parquet, GeoParquet or PLT file.
+
+    All fixes are there, also those without a time or with impossible coordinates: `clean` takes
+    them out and accounts for them. `columns` and `time_zone` are explained at `track_table`.
+    """
+    path = Path(path)
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise TrackError(
+            f"{path.name}: a name ending in {listing(sorted(_READERS), 9)} is expected; "
+            f"a folder of Geolife tracks is read by read_geolife"
+        )
+    if not path.is_file():
+        raise TrackError(f"{path} is not a file that can be read")
+    frame = reader(path)
+    if frame.empty:
+        raise TrackError(f"{path.name} holds no fixes of a track{frame.attrs.get('instead', '')}")
+    return track_table(frame, columns=columns, time_zone=time_zone, where=path.name)
+
+
+def write(table: pd.DataFrame, path: str | Path) -> None:
+    """Write a track table in the format that the ending of the name asks for.
+
+    The file is written beside its place and moved there when it is whole.
+    """
+    path = Path(path)
+    writer = _WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise TrackError(
+            f"{path.name}: a name ending in {listing(sorted(_WRITERS), 9)} is expected"
+        )
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise TrackError(f"a track table has a column {listing(missing)}; see track_table")
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        writer(table, partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_csv(path, dtype=_TEXT, encoding="utf-8-sig")
+    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise TrackError(f"{path.name} is not a CSV file that can be read: {error}") from error
+
+
+_TEXT: dict[str, type[str]] = {"track": str, "track_id": str, "trip": str, "trip_id": str}
+
+
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
+    table.assign(time=table["time"].map(_iso, na_action="ignore")).to_csv(path, index=False)
+
+
+def _iso(time: pd.Timestamp) -> str:
+    return str(time.isoformat()).replace("+00:00", "Z")
+
+
+_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".csv": _read_csv,
+    ".gpx": gpx.read,
+    ".geojson": geojson.read,
+    ".json": geojson.read,
+    ".parquet": parquet.read,
+    ".geoparquet": parquet.read,
+    ".plt": read_plt,
+}
+
+_WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
+    ".csv": _write_csv,
+    ".gpx": gpx.write,
+    ".geojson": geojson.write,
+    ".json": geojson.write,
+    ".parquet": parquet.write,
+    ".geoparquet": parquet.write_geo,
+    ".plt": write_plt,
+}

@@ -1,0 +1,69 @@
+"""GeoJSON: points with a time, or lines with a time for each of their points."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from priste.errors import TrackError
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Return one fix per point feature, or per position of a line that carries its times."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise TrackError(f"{path.name} is not JSON: {error}") from error
+    if not isinstance(content, dict) or "type" not in content:
+        raise TrackError(f"{path.name} is not GeoJSON: it has no type")
+    features = content.get("features", [content])
+    rows: list[dict[str, Any]] = []
+    for number, feature in enumerate(features):
+        properties = dict(feature.get("properties") or {})
+        geometry = feature.get("geometry") or {}
+        try:
+            rows += _fixes(geometry, properties, number)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise TrackError(f"{path.name}: feature {number} cannot be read: {error}") from error
+    return pd.DataFrame(rows)
+
+
+def _fixes(
+    geometry: dict[str, Any], properties: dict[str, Any], number: int
+) -> list[dict[str, Any]]:
+    kind = geometry.get("type")
+    if kind == "Point":
+        longitude, latitude = geometry["coordinates"][:2]
+        return [{**properties, "latitude": latitude, "longitude": longitude}]
+    if kind == "LineString":
+        times = properties.get("coordTimes") or properties.get("times")
+        nested = properties.get("coordinateProperties") or {}
+        times = times or nested.get("times") or [None] * len(geometry["coordinates"])
+        name = str(properties.get("track", properties.get("name", number)))
+        return [
+            {"track": name, "time": time, "latitude": place[1], "longitude": place[0]}
+            for place, time in zip(geometry["coordinates"], times, strict=True)
+        ]
+    return []
+
+
+def write(table: pd.DataFrame, path: Path) -> None:
+    """Write one point feature per fix, with all columns as its properties."""
+    plain = table.drop(columns=["latitude", "longitude"])
+    plain = plain.assign(time=[None if pd.isna(t) else t.isoformat() for t in table["time"]])
+    features = [
+        {
+            "type": "Feature",
+            "geometry": {"type": "Point", "coordinates": [longitude, latitude]},
+            "properties": {k: None if pd.isna(v) else v for k, v in properties.items()},
+        }
+        for properties, latitude, longitude in zip(
+            plain.to_dict("records"),
+            table["latitude"].tolist(),
+            table["longitude"].tolist(),
+            strict=True,
+        )
+    ]
+    content = {"type": "FeatureCollection", "features": features}
+    path.write_text(json.dumps(content, allow_nan=False, ensure_ascii=False), encoding="utf-8")

@@ -1,0 +1,112 @@
+"""A grid laid over a real place: kilometres on a local projection, never degrees."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from pyproj import Transformer
+
+from priste.checks import Array, positive
+from priste.errors import TrackError
+from priste.grid import Grid, Region
+
+Outside = Literal["refuse", "clamp", "drop"]
+OFF_THE_MAP = -1
+"""The cell of a point off the map, where such points are dropped."""
+
+
+@dataclass(frozen=True)
+class LocalMap:
+    """A `Grid` whose centre lies at `latitude`, `longitude` and whose cell size is in kilometres.
+
+    Points are projected azimuthal-equidistantly around the centre, so distances on a map of a
+    city are true to better than a part in ten thousand. Row 0 is the southernmost, column 0 the
+    westernmost.
+    """
+
+    grid: Grid
+    latitude: float
+    longitude: float
+
+    def __post_init__(self) -> None:
+        if not (abs(self.latitude) <= 90 and abs(self.longitude) <= 180):
+            raise TrackError(
+                f"the centre of a map needs a latitude within 90 and a longitude within 180 "
+                f"degrees, got {self.latitude}, {self.longitude}"
+            )
+
+    @classmethod
+    def around(cls, table: pd.DataFrame, *, cells: int = 400, coverage: float = 0.99) -> "LocalMap":
+        """Return a map of about `cells` square cells over the middle `coverage` of the fixes."""
+        if table.empty:
+            raise TrackError("there are no fixes to lay a map around")
+        if not 0 < coverage <= 1:
+            raise TrackError(f"coverage must lie in (0, 1], got {coverage!r}")
+        ends = (1 - coverage) / 2, (1 + coverage) / 2
+        south, north = np.quantile(table["latitude"], ends)
+        west, east = np.quantile(table["longitude"], ends)
+        centre = float((south + north) / 2), float((west + east) / 2)
+        x, y = _projection(*centre).transform([west, east], [south, north])
+        width, height = max(x[1] - x[0], 0.1), max(y[1] - y[0], 0.1)
+        size = float(np.sqrt(width * height / positive(cells, "cells", TrackError)))
+        grid = Grid(max(1, round(height / size)), max(1, round(width / size)), size)
+        return cls(grid, *centre)
+
+    @cached_property
+    def _to_plane(self) -> Transformer:
+        return _projection(self.latitude, self.longitude)
+
+    def plane(self, latitude: ArrayLike, longitude: ArrayLike) -> tuple[Array, Array]:
+        """Return kilometres east and north of the map's south-west corner."""
+        x, y = self._to_plane.transform(np.asarray(longitude), np.asarray(latitude))
+        corner = self._corner
+        return np.asarray(x + corner[0]), np.asarray(y + corner[1])
+
+    @property
+    def _corner(self) -> tuple[float, float]:
+        """The centre of the map as seen from its south-west corner."""
+        size = self.grid.cell_size
+        return self.grid.columns * size / 2, self.grid.rows * size / 2
+
+    def cell_at(
+        self, latitude: ArrayLike, longitude: ArrayLike, *, outside: Outside = "refuse"
+    ) -> NDArray[np.intp]:
+        """Return the cells of points; those off the map are refused, clamped or `OFF_THE_MAP`."""
+        x, y = self.plane(latitude, longitude)
+        if outside != "drop":
+            return self.grid.cell_at(x, y, outside=outside)
+        cells = self.grid.cell_at(x, y, outside="clamp")
+        width, height = (2 * half for half in self._corner)
+        inside = (x >= 0) & (x <= width) & (y >= 0) & (y <= height)
+        return np.where(inside, cells, OFF_THE_MAP)
+
+    def centres(self, cells: ArrayLike) -> tuple[Array, Array]:
+        """Return the latitude and longitude of the centres of cells."""
+        x, y = self.grid.centres[np.asarray(cells)].T
+        corner = self._corner
+        longitude, latitude = self._to_plane.transform(
+            x - corner[0], y - corner[1], direction="INVERSE"
+        )
+        return np.asarray(latitude), np.asarray(longitude)
+
+    def circle(self, latitude: float, longitude: float, radius: float) -> Region:
+        """Return every cell that a circle of `radius` kilometres overlaps."""
+        x, y = self.plane(latitude, longitude)
+        return self.grid.disc(float(x), float(y), radius, touching=True)
+
+    def polygon(self, corners: Sequence[Sequence[float]]) -> Region:
+        """Return every cell that a polygon of (longitude, latitude) corners overlaps."""
+        ring = np.asarray(corners, dtype=np.float64)
+        if ring.ndim != 2 or ring.shape[1] < 2:
+            raise TrackError("a polygon is a list of (longitude, latitude) corners")
+        x, y = self.plane(ring[:, 1], ring[:, 0])
+        return self.grid.polygon(np.column_stack([x, y]).tolist(), touching=True)
+
+
+def _projection(latitude: float, longitude: float) -> Transformer:
+    local = f"+proj=aeqd +lat_0={latitude!r} +lon_0={longitude!r} +datum=WGS84 +units=km"
+    return Transformer.from_crs("EPSG:4326", local, always_xy=True)

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyproj import Geod
+
+from priste import Grid, GridError
+from priste.errors import TrackError
+from priste.tracks.places import OFF_THE_MAP, LocalMap
+from tests.tracks.tables import random_table
+
+BEIJING = LocalMap(Grid(20, 20, cell_size=1.9), 39.925, 116.4)
+
+
+@settings(max_examples=40)
+@given(st.floats(-65, 65), st.floats(-179.5, 179.5), st.floats(0.1, 3), st.integers(1, 25))
+def test_a_cell_s_centre_lies_in_the_cell(lat: float, lon: float, size: float, n: int) -> None:
+    place = LocalMap(Grid(n, n + 1, size), lat, lon)
+    cells = np.arange(place.grid.n_cells)
+    np.testing.assert_array_equal(place.cell_at(*place.centres(cells)), cells)
+
+
+def test_distances_are_those_on_the_ground() -> None:
+    latitude, longitude = BEIJING.centres([0, 399, 210])
+    ground = Geod(ellps="WGS84")
+    for i, j in [(0, 1), (0, 2), (1, 2)]:
+        metres = ground.inv(longitude[i], latitude[i], longitude[j], latitude[j])[2]
+        cells = [0, 399, 210]
+        assert BEIJING.grid.distances[cells[i], cells[j]] == pytest.approx(metres / 1e3, rel=1e-4)
+
+
+def test_rows_go_north_and_columns_go_east() -> None:
+    latitude, longitude = BEIJING.centres([0, 1, 20])
+    assert longitude[1] > longitude[0]
+    assert latitude[2] > latitude[0]
+
+
+def test_a_map_around_fixes_has_about_the_cells_asked_for() -> None:
+    table = random_table(3000, seed=0)
+    place = LocalMap.around(table, cells=400)
+    assert 350 <= place.grid.n_cells <= 450
+    inside = place.cell_at(table["latitude"], table["longitude"], outside="drop") != OFF_THE_MAP
+    assert 0.95 < inside.mean() <= 1
+    with pytest.raises(TrackError, match="no fixes"):
+        LocalMap.around(table.iloc[:0])
+
+
+def test_points_off_the_map_are_handled_as_chosen() -> None:
+    with pytest.raises(GridError, match="1 of 2 points lie off the map"):
+        BEIJING.cell_at([39.925, 50.0], [116.4, 116.4])
+    clamped = BEIJING.cell_at([39.925, 50.0], [116.4, 116.4], outside="clamp")
+    assert clamped[1] // 20 == 19
+    assert BEIJING.cell_at([50.0], [116.4], outside="drop").tolist() == [OFF_THE_MAP]
+
+
+def test_regions_cover_what_they_overlap() -> None:
+    tiny = BEIJING.circle(39.925, 116.4, radius=0.01)
+    assert len(tiny) == 4  # the centre of the map is a corner of four cells
+    corners = [(116.39, 39.92), (116.41, 39.92), (116.41, 39.93), (116.39, 39.93)]
+    assert set(tiny) <= set(BEIJING.polygon(corners))
+
+
+def test_a_centre_that_cannot_be_is_refused() -> None:
+    with pytest.raises(TrackError, match="latitude within 90"):
+        LocalMap(Grid(2, 2), 400.17, 0.0)
