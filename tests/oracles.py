@@ -154,14 +154,19 @@ def sequence_probabilities(
 
 
 def realised_by_enumeration(
-    protector: Protector, protection: Protect, steps: int, vertices: Array
+    protector: Protector,
+    protection: Protect,
+    steps: int,
+    vertices: Array,
+    mobility: Mobility | None = None,
 ) -> float:
     """The worst two-sided loss after `steps` releases: all paths, all sequences, all edges."""
     event = protection.event
     n_steps = max(steps, event.steps[-1] + 1)
     paths = all_paths(vertices.shape[1], n_steps)
     holds = truths(event, paths)
-    transitions = [protector.mobilities[0].transition(t) for t in range(n_steps)]
+    model = protector.mobilities[0] if mobility is None else mobility
+    transitions = [model.transition(t) for t in range(n_steps)]
     weights = np.array([path_probabilities(paths, transitions, vertex) for vertex in vertices])
     seen = {
         p: sequence_probabilities(protector, p) for p in {tuple(q[:steps]) for q in paths.tolist()}

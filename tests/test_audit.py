@@ -138,7 +138,20 @@ def test_protecting_several_models_keeps_the_promise_under_each() -> None:
 def test_another_set_of_beliefs_can_be_asked_about() -> None:
     protector = line(EveryOutput(), prior=KnownPrior([1 / 3] * 3))
     assert audit(protector, 2).kept
-    assert not audit(protector, 2, prior=AnyPrior()).kept
+    result = audit(protector, 2, prior=AnyPrior())
+    assert not result.kept
+    assert "for beliefs in AnyPrior()" in str(result)
+
+
+def test_long_streams_can_be_sampled() -> None:
+    assert audit(line(EveryOutput(weakenings=2)), 400, samples=2, seed=0).kept
+
+
+def test_the_odds_of_who_suffers_most_move_by_the_loss() -> None:
+    finding = audit(line(Retry()), 3).worst
+    for loss, (before, after) in zip(finding.realised, finding.odds, strict=True):
+        assert abs(np.log(after / before)) == pytest.approx(loss, rel=1e-12)
+    assert 0.27 < finding.odds[-1][0] < 2.1  # what the three cells allow to believe
 
 
 def test_an_audit_prints_as_a_table() -> None:
@@ -146,7 +159,8 @@ def test_an_audit_prints_as_a_table() -> None:
     text = str(result)
     assert "Audit of Retry(decay=0.5, weakenings=11) (exact, all 9 sequences of 2 releases)" in text
     assert "presence in {0} at steps 1 to 2: NOT KEPT" in text
-    assert "0.5000    1.7840   1:1.51" in text
+    assert "0.5000    1.7840   1:" in text
+    assert "→" in text
     assert "worst sequence: 0, 0" in text
     assert "<td>1.7840</td>" in result._repr_html_()
     assert "kept" in str(audit(line(EveryOutput()), 2))
@@ -171,6 +185,8 @@ def test_what_cannot_be_audited_is_refused() -> None:
         AuditError, match="more than 50 hidden states .* samples= for a lower bound"
     ):
         audit(line(EveryOutput()), 8, limit=50)
+    with pytest.raises(AuditError, match="limit must be a whole number of at least 1, got None"):
+        audit(line(EveryOutput()), 2, limit=None)  # type: ignore[arg-type]
     with pytest.raises(AuditError, match="steps must be a whole number of at least 1, got 0"):
         audit(line(EveryOutput()), 0)
     with pytest.raises(AuditError, match="truth has 2 cells, the protector's mobility 3"):

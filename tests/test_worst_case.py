@@ -130,6 +130,26 @@ def test_cplex_agrees_on_extreme_likelihoods_and_zeros(seed: int, kind: dict[str
             assert smallest_value(balanced_form(*side, loss - 0.05)) < -1e-5
 
 
+def test_rows_far_below_the_likeliest_are_compared_among_themselves() -> None:
+    a = np.array([0.5, 0.62, 0.38])
+    b, d = np.array([0.5, 0.62e-200, 0.38e-203]), np.array([0.5, 0.38e-200, 0.62e-203])
+    pair = worst_case_loss(a[1:], 1 - a[1:], b[1:], d[1:])
+    assert pair == pytest.approx(0.9169, abs=1e-4)
+    assert worst_case_loss(a, 1 - a, b, d) == pytest.approx(pair, rel=1e-12)
+    assert not within(a, 1 - a, b, d, 0.5)
+
+
+@settings(max_examples=60)
+@given(generators(), st.integers(2, 12), st.sampled_from([0.0, 100.0, 250.0, 295.0]))
+def test_another_belief_never_lowers_the_loss(
+    random: np.random.Generator, n: int, orders: float
+) -> None:
+    vectors = random_vectors(random, n, orders=orders)
+    kept = np.sort(random.choice(n, size=n - 1, replace=False))
+    fewer = worst_case_loss(*(part[kept] for part in vectors))
+    assert worst_case_loss(*vectors) >= fewer - 1e-9 * abs(fewer)
+
+
 def test_rows_that_vanish_are_exact_limits() -> None:
     a, not_a = np.array([0.2, 0.6]), np.array([0.8, 0.4])
     # the release is impossible from row 0: belief near row 0 ends at the odds of row 1

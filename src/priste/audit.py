@@ -13,6 +13,7 @@ from html import escape
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priste.checks import Array, whole
 from priste.errors import AuditError
@@ -37,14 +38,18 @@ TOLERANCE = 1e-9
 class Finding:
     """What the audit found for one protection.
 
-    ``realised[t]`` is the worst loss after t + 1 releases. `sequence` is the worst sequence of
-    all, `belief` a belief over the cells at step 0 (or the limit of such) that suffers most.
+    ``realised[t]`` is the worst loss after t + 1 releases, ``odds[t]`` the odds on the event that
+    the belief which suffers it held before and holds then. `sequence` is the worst sequence of
+    all, `belief` the belief over the cells at step 0 that suffers most; where `is_limit`, beliefs
+    ever closer to it do.
     """
 
     protection: Protect
     realised: Array
+    odds: tuple[tuple[float, float], ...]
     sequence: tuple[int, ...]
     belief: Array
+    is_limit: bool
 
     @property
     def promised(self) -> float:
@@ -61,13 +66,13 @@ class Finding:
 class Audit:
     """Promised and realised losses, one `Finding` per protection.
 
-    `truth` names the mobility that was asked about, if it is another than the protector's own.
+    `about` says which other movement or beliefs were asked about, if any.
     `is_exact` says whether every sequence was followed. If not, the realised losses are lower
     bounds: there may be worse sequences among those not seen.
     """
 
     algorithm: str
-    truth: str | None
+    about: tuple[str, ...]
     is_exact: bool
     n_sequences: int
     findings: tuple[Finding, ...]
@@ -99,19 +104,22 @@ class Audit:
         steps = len(self.findings[0].realised)
         how = "exact, all" if self.is_exact else "sampled, realised losses are lower bounds;"
         yield f"Audit of {self.algorithm} ({how} {self.n_sequences} sequences of {steps} releases)"
-        if self.truth:
-            yield f"if people moved as {self.truth}, which is not what the protector assumes"
+        yield from self.about
         for finding in self.findings:
             verdict = "kept" if finding.excess <= TOLERANCE else "NOT KEPT"
             yield f"\n{finding.protection.event!r}: {verdict}"
-            yield "  releases  promised  realised   odds of 1:9 become at most"
-            for t, loss in enumerate(finding.realised, start=1):
-                odds = as_odds(math.exp(loss) / 9)
+            yield "  releases  promised  realised   odds of who suffers most, before and after"
+            steps_of = zip(finding.realised, finding.odds, strict=True)
+            for t, (loss, (before, after)) in enumerate(steps_of, start=1):
+                odds = f"{as_odds(before)} → {as_odds(after)}"
                 yield f"  {t:8d}  {finding.promised:8.4f}  {loss:8.4f}   {odds}"
             yield f"  worst sequence: {', '.join(map(str, finding.sequence))}"
-            likely = np.flatnonzero(finding.belief > 1e-3)
-            beliefs = ", ".join(f"cell {c}: {finding.belief[c]:.3f}" for c in likely[:6])
-            yield f"  worst belief at step 0: {beliefs}{' ...' if len(likely) > 6 else ''}"
+            likely = np.argsort(-finding.belief, kind="stable")[:6]
+            beliefs = ", ".join(
+                f"cell {c}: {finding.belief[c]:.3g}" for c in likely if finding.belief[c] > 0
+            )
+            limit = " (as the limit of beliefs near it)" if finding.is_limit else ""
+            yield f"  worst belief at step 0: {beliefs}{limit}"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -146,6 +154,7 @@ def audit(
     assumes; `prior` asks about another set of beliefs. The protector itself is not changed.
     """
     steps = whole(steps, "steps", AuditError, least=1)
+    limit = whole(limit, "limit", AuditError, least=1)
     models = protector.mobilities if truth is None else (truth,)
     if any(model.n_cells != protector.mobilities[0].n_cells for model in models):
         raise AuditError(
@@ -164,7 +173,12 @@ def audit(
         walk.follow_all()
     else:
         walk.follow_some(whole(samples, "samples", AuditError, least=1), seed)
-    return walk.result(truth=None if truth is None else repr(truth), is_exact=samples is None)
+    about = []
+    if truth is not None:
+        about.append(f"if people moved as {truth!r}, which is not what the protector assumes")
+    if prior is not None:
+        about.append(f"for beliefs in {prior!r}, which is not what the protector assumes")
+    return walk.result(tuple(about), is_exact=samples is None)
 
 
 class _Hidden(NamedTuple):
@@ -181,9 +195,11 @@ class _Seen(NamedTuple):
     ways: list[_Hidden]
 
 
-@dataclass
-class _Worst:
+class _Worst(NamedTuple):
+    """The worst loss of one depth, the odds it moves, and where it was found."""
+
     loss: float
+    odds: tuple[float, float]
     case: WorstCase
     sequence: tuple[int, ...]
 
@@ -224,6 +240,8 @@ class _Walk:
         while pending:
             seen, share = pending.pop()
             children = self._children(seen)
+            if not seen.sequence and len(children) ** (self.steps - 1) > self.limit:
+                raise self._too_large(0)
             for child in children:
                 if len(child.sequence) < self.steps:
                     pending.append((child, share / len(children)))
@@ -244,12 +262,11 @@ class _Walk:
         followed = set()
         for sample in range(samples):
             seen = _Seen((), [_Hidden(self.protector.beginning(), self.start)])
-            belief = random.integers(len(self.start[0].a))
+            belief = int(random.integers(len(self.start[0].a)))
             for _ in range(self.steps):
                 children = self._children(seen)
                 if sample % 2:
-                    weights = [_total(child, 0)[belief] for child in children]
-                    weights = np.array(weights) / sum(weights)
+                    weights = _shares(children, belief)
                     seen = children[random.choice(len(children), p=weights)]
                 else:
                     excess = [self._excess(child) + 1e-6 * random.random() for child in children]
@@ -264,11 +281,7 @@ class _Walk:
         for way in seen.ways:
             self.visited += 1
             if self.visited > self.limit:
-                raise AuditError(
-                    f"the audit would visit more than {self.limit} hidden states "
-                    f"({len(seen.sequence)} of {self.steps} releases deep); take fewer steps, a "
-                    f"smaller map, a larger limit=, or samples= for a lower bound"
-                )
+                raise self._too_large(len(seen.sequence))
             state = way.state.arrive()
             truth = way.truth if state.step == 0 else tuple(e.advance() for e in way.truth)
             for outcome in self.protector.calibration.outcomes(state.situation()):
@@ -282,9 +295,16 @@ class _Walk:
             self._note(child)
         return found
 
+    def _too_large(self, depth: int) -> AuditError:
+        return AuditError(
+            f"the audit would visit more than {self.limit} hidden states "
+            f"({depth} of {self.steps} releases deep); take fewer steps, a smaller map, "
+            f"a larger limit=, or samples= for a lower bound"
+        )
+
     def _note(self, seen: _Seen) -> None:
         depth = len(seen.sequence) - 1
-        self.total[depth] += _total(seen, 0)
+        self.total[depth] += np.ldexp(*_total(seen))
         for i, protection in enumerate(self.protections):
             vectors = _combined([way.truth[i].four_vectors() for way in seen.ways])
             if not (vectors.b + vectors.d).any():
@@ -292,7 +312,8 @@ class _Walk:
             case = worst_case(vectors, sides=protection.sides)
             known = self.worst[i][depth]
             if known is None or case.loss > known.loss:
-                self.worst[i][depth] = _Worst(case.loss, case, seen.sequence)
+                odds = _odds(case, vectors)
+                self.worst[i][depth] = _Worst(case.loss, odds, case, seen.sequence)
 
     def _excess(self, seen: _Seen) -> float:
         """Return how far the worst protection is above its promise after a sequence."""
@@ -304,7 +325,7 @@ class _Walk:
                 excess.append(min(loss, 1e6) - protection.epsilon)
         return max(excess)
 
-    def result(self, *, truth: str | None, is_exact: bool) -> Audit:
+    def result(self, about: tuple[str, ...], *, is_exact: bool) -> Audit:
         """Return the findings, the worst model of each protection."""
         vertices = self.prior.vertices(self.protector.mobilities[0].n_cells)
         findings = []
@@ -320,12 +341,23 @@ class _Walk:
                 Finding(
                     protection,
                     np.array([w.loss for w in by_step]),
+                    tuple(w.odds for w in by_step),
                     worst.sequence,
                     weight_i * vertices[i] + weight_j * vertices[j],
+                    is_limit=i != j and min(weight_i, weight_j) == 0,
                 )
             )
         name = repr(self.protector.calibration)
-        return Audit(name, truth, is_exact, self.n_sequences, tuple(findings))
+        return Audit(name, about, is_exact, self.n_sequences, tuple(findings))
+
+
+def _odds(case: WorstCase, vectors: FourVectors) -> tuple[float, float]:
+    """Return the odds on the event that the worst belief held before and holds after."""
+    pair, weights = list(case.vertices), np.array(case.weights)
+    a, not_a = float(weights @ vectors.a[pair]), float(weights @ vectors.not_a[pair])
+    before = a / not_a if not_a > 0 else math.inf
+    moved = math.exp(min(case.loss, 700.0))
+    return before, before * moved if case.rising else before / moved
 
 
 def _combined(parts: list[FourVectors]) -> FourVectors:
@@ -340,7 +372,16 @@ def _combined(parts: list[FourVectors]) -> FourVectors:
     return FourVectors(parts[0].a, parts[0].not_a, b, d, exponents)
 
 
-def _total(seen: _Seen, i: int) -> Array:
-    """Return the probability of the sequence under each belief."""
-    vectors = _combined([way.truth[i].four_vectors() for way in seen.ways])
-    return np.ldexp(vectors.b + vectors.d, vectors.exponents)
+def _total(seen: _Seen) -> tuple[Array, NDArray[np.int64]]:
+    """Return the probability of the sequence under each belief, and its binary exponent."""
+    vectors = _combined([way.truth[0].four_vectors() for way in seen.ways])
+    return vectors.b + vectors.d, vectors.exponents
+
+
+def _shares(seen: list[_Seen], belief: int) -> Array:
+    """Return how the probability under one belief is shared among sequences."""
+    totals, exponents = np.transpose([(t[belief], e[belief]) for t, e in map(_total, seen)])
+    possible = totals > 0
+    highest = exponents[possible].max() if possible.any() else 0
+    weights = np.where(possible, totals * np.exp2(exponents - highest), 0.0)
+    return weights / weights.sum() if possible.any() else np.full(len(seen), 1 / len(seen))

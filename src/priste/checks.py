@@ -14,6 +14,9 @@ Matrix = Any  # a dense Array or a scipy.sparse.csr_array; scipy carries no type
 
 _NUMBER = (int, float, np.integer, np.floating)
 
+FAINTEST = 2.0**-850
+"""A smaller probability, about 10^-256, may have lost digits to underflow."""
+
 TOLERANCE = 1e-9
 """How far the sum of a distribution may lie from one."""
 

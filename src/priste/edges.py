@@ -11,14 +11,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from priste.checks import Array
+from priste.checks import FAINTEST, Array
 
 Ends = tuple[Array, Array, Array, Array, Array, Array]
 Row = tuple[float, float, float, float, float, float]
 
 _UNIT = 2.0**-52
 _DEEPEST = -600  # binary orders between rows beyond which a row is as good as its limit
-_FAINTEST = 2.0**-850  # a smaller likelihood may have lost digits to underflow
 LARGEST = 200.0  # nats; products with a larger e^loss could overflow
 _SLACK = 1e-14  # a pair worse than the best by less than this (relative) is not worth a look
 
@@ -84,43 +83,62 @@ def first_failing(
 ) -> int:
     """Return the first of `outputs` (rows of b and d) whose condition fails, or -1.
 
-    An output that is possible for no vertex fails, and so does one whose likelihood is so small
-    that digits were lost (weights lie within a few hundred binary orders of one). Somebody else
-    setting ``stop[0]`` ends the search early; so does finding a failure.
+    An output that is possible for no vertex fails, and so does one whose likelihood from some
+    vertex is so small that digits may be lost. Somebody else setting ``stop[0]`` ends the search
+    early; so does finding a failure.
     """
-    n = len(a)
-    p, q, beta, delta, scale = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for o in outputs:
         if stop[0]:
             return -1
-        possible = scale_rows(a, not_a, b[o], d[o], exponents, p, q, beta, delta, scale)
-        for v in range(n):
-            possible = possible and not 0 < b[o, v] + d[o, v] < _FAINTEST
-        if not possible or not hold(p, q, beta, delta, bound, both):
+        possible = False
+        for total in b[o] + d[o]:
+            possible = possible or total > 0
+            if 0 < total < FAINTEST:
+                possible = False
+                break
+        if not possible or not all_hold(a, not_a, b[o], d[o], exponents, bound, both):
             stop[0] = True
             return int(o)
     return -1
 
 
 @njit(cache=True, nogil=True)
-def scale_rows(
+def all_hold(
     a: Array,
     not_a: Array,
     b: Array,
     d: Array,
     exponents: NDArray[np.int64],
-    p: Array,
-    q: Array,
-    beta: Array,
-    delta: Array,
-    scale: Array,
+    bound: float,
+    both: bool,
 ) -> bool:
-    """Divide each row by √(b + d), its `scale`; tell whether any row has a likelihood at all.
+    """Tell whether the condition holds for every vertex and pair, at every depth of likelihood.
+
+    Rows far below the likeliest are limits beside it, but not beside each other: they are tested
+    among themselves too, relative to the likeliest of them.
+    """
+    rows = np.arange(len(a))
+    while True:
+        p, q, beta, delta, _, deep = scaled(a[rows], not_a[rows], b[rows], d[rows], exponents[rows])
+        if not hold(p, q, beta, delta, bound, both):
+            return False
+        rows = rows[deep]
+        if len(rows) < 2:
+            return True
+
+
+@njit(cache=True, nogil=True)
+def scaled(
+    a: Array, not_a: Array, b: Array, d: Array, exponents: NDArray[np.int64]
+) -> tuple[Array, Array, Array, Array, Array, NDArray[np.bool_]]:
+    """Return the rows (p, q, beta, delta) divided by √(b + d), that `scale`, and which are deep.
 
     Row v of b and d is meant times ``2 ** exponents[v]``. Likelihoods are taken relative to the
-    largest; one that is smaller by more than `_DEEPEST` binary orders is as good as its limit.
+    largest; one that is smaller by more than `_DEEPEST` binary orders is taken as that deep.
     """
     n = len(a)
+    p, q, beta, delta, scale = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.ones(n)
+    deep = np.zeros(n, dtype=np.bool_)
     highest = 0
     possible = False
     for v in range(n):
@@ -133,13 +151,14 @@ def scale_rows(
         total, order = math.frexp(b[v] + d[v])
         root = half = 1.0
         if total > 0:
-            root = math.sqrt(total)
-            half = 2.0 ** (max(exponents[v] + order - highest, _DEEPEST) / 2)
+            depth = exponents[v] + order - highest
+            deep[v] = depth < _DEEPEST
+            root, half = math.sqrt(total), 2.0 ** (max(depth, _DEEPEST) / 2)
         scale[v] = root * half
         p[v], q[v] = a[v] / scale[v], not_a[v] / scale[v]
         beta[v] = math.ldexp(b[v], -order) / root * half
         delta[v] = math.ldexp(d[v], -order) / root * half
-    return possible
+    return p, q, beta, delta, scale, deep
 
 
 @njit(cache=True)

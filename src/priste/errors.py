@@ -41,5 +41,9 @@ class TrackError(PristeError, ValueError):
     """A track that cannot be read, understood or written."""
 
 
+class EventsFileError(PristeError, ValueError):
+    """An events file with a field that cannot be understood."""
+
+
 class UnobservedRowsWarning(UserWarning):
     """Some rows of a fitted mobility rest on smoothing alone."""

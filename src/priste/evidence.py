@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from priste.checks import Array, Matrix
+from priste.checks import FAINTEST, Array, Matrix
 from priste.errors import EventError
 from priste.events import Event
 from priste.mobility import Mobility
@@ -102,11 +102,15 @@ class Evidence:
     It is the joint probability of the releases before `step`, of world k and of state j at `step`,
     if the adversary's belief at the start was vertex v. What is released at the step itself is kept
     beside it as its column, `released`, until the next step.
+
+    `faint` marks beliefs under which the event (or its negation) is less likely than floating
+    point can carry along; it counts as impossible there.
     """
 
     model: EventModel
     a: Array
     not_a: Array
+    faint: tuple[NDArray[np.bool_], ...]
     step: int
     tensor: Array
     exponents: NDArray[np.int64]
@@ -117,8 +121,10 @@ class Evidence:
         """Return the evidence at step 0 before its release."""
         vertices = prior.vertices(model.mobility.n_cells)
         a, not_a = (vertices @ chance for chance in model.prior)
+        faint = tuple((chance > 0) & (chance < FAINTEST) for chance in (a, not_a))
+        a[faint[0]], not_a[faint[1]] = 0.0, 0.0
         tensor = model.read(0, model.mobility.states(vertices)[:, None, :])
-        return cls(model, a, not_a, 0, tensor, np.zeros(len(vertices), dtype=np.int64))
+        return cls(model, a, not_a, faint, 0, tensor, np.zeros(len(vertices), dtype=np.int64))
 
     def refuse_foregone(self) -> "Evidence":
         """Return this evidence, or raise if no belief in the set leaves the event open."""
@@ -160,10 +166,15 @@ class Evidence:
         """The weight of ending true and of ending false before the release, per belief and cell."""
         model, step = self.model, self.step
         if step >= model.worlds.last_step:  # decided: world 1 is true, world 0 false
-            return model.mobility.cells(self.tensor[:, 1]), model.mobility.cells(self.tensor[:, 0])
-        ends_true = np.einsum("vkj,kj->vj", self.tensor, model.ends_true(step))
-        ends_false = np.einsum("vkj,kj->vj", self.tensor, model.ends_false(step))
-        return model.mobility.cells(ends_true), model.mobility.cells(ends_false)
+            ends = self.tensor[:, 1], self.tensor[:, 0]
+        else:
+            tables = model.ends_true(step), model.ends_false(step)
+            ends = tuple(np.einsum("vkj,kj->vj", self.tensor, table) for table in tables)
+        true, false = (
+            np.where(faint[:, None], 0.0, end) if faint.any() else end
+            for end, faint in zip(ends, self.faint, strict=True)
+        )
+        return model.mobility.cells(true), model.mobility.cells(false)
 
     def four_vectors(self) -> FourVectors:
         """Return the four vectors as they are now."""

@@ -11,6 +11,8 @@ def as_odds(odds: float) -> str:
     if larger < 1.005:
         return "even"
     number = f"{larger:.3g}" if larger < 1000 else f"{larger:,.0f}"
+    if larger >= 1e9:
+        number = f"{larger:.0e}"
     return f"1:{number}" if odds < 1 else f"{number}:1"
 
 

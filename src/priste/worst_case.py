@@ -82,23 +82,27 @@ def within(
 
 def worst_case(vectors: FourVectors, *, sides: Sides = "both") -> WorstCase:
     """Return the worst belief and its loss."""
-    scaled = _scaled(vectors)
-    found = []
-    for rising in _directions(sides):
-        p, q, beta, delta = _oriented(scaled, rising)
-        loss, i, j, ratio = edges.largest(p, q, beta, delta)
-        scale_i, scale_j = scaled.scale[i], scaled.scale[j]
-        # back from the scaled weights 1 and `ratio` to the beliefs themselves
-        on_j = ratio * scale_i / scale_j if ratio < math.inf else math.inf
-        weights = (0.0, 1.0) if on_j == math.inf else (1 / (1 + on_j), on_j / (1 + on_j))
-        found.append(WorstCase(loss, rising, (i, j), weights))
+    found: list[WorstCase] = []
+    a, not_a, b, d, exponents = vectors
+    rows = np.arange(len(vectors.a))
+    while len(rows) > 1 or not found:  # rows far below the likeliest: also among themselves
+        p, q, beta, delta, scale, deep = edges.scaled(
+            a[rows], not_a[rows], b[rows], d[rows], exponents[rows]
+        )
+        for rising in _directions(sides):
+            turned = (p, q, beta, delta) if rising else (q, p, delta, beta)
+            loss, i, j, ratio = edges.largest(*turned)
+            # back from the scaled weights 1 and `ratio` to the beliefs themselves
+            on_j = ratio * scale[i] / scale[j] if ratio < math.inf else math.inf
+            weights = (0.0, 1.0) if on_j == math.inf else (1 / (1 + on_j), on_j / (1 + on_j))
+            found.append(WorstCase(loss, rising, (int(rows[i]), int(rows[j])), weights))
+        rows = rows[deep]
     return max(found, key=lambda case: case.loss)
 
 
 def is_within(vectors: FourVectors, epsilon: float, *, sides: Sides = "both") -> bool:
     """Tell whether no belief has a loss above `epsilon`."""
-    p, q, beta, delta, _ = _scaled(vectors)
-    return bool(edges.hold(p, q, beta, delta, _bound(epsilon), len(_directions(sides)) == 2))
+    return bool(edges.all_hold(*vectors, _bound(epsilon), len(_directions(sides)) == 2))
 
 
 def first_beyond(
@@ -131,27 +135,6 @@ def first_beyond(
 def _bound(epsilon: float) -> float:
     # an ε beyond what e^ε can hold is tested as a smaller one
     return math.exp(min(positive(epsilon, "epsilon", EvidenceError) - GUARD, edges.LARGEST))
-
-
-class _Scaled(NamedTuple):
-    """The four vectors, each row divided by √(b + d), which is its `scale`."""
-
-    p: Array
-    q: Array
-    beta: Array
-    delta: Array
-    scale: Array
-
-
-def _scaled(vectors: FourVectors) -> _Scaled:
-    scaled = _Scaled(*np.empty((5, len(vectors.a))))
-    edges.scale_rows(*vectors, *scaled)
-    return scaled
-
-
-def _oriented(scaled: _Scaled, rising: bool) -> tuple[Array, Array, Array, Array]:
-    p, q, beta, delta, _ = scaled
-    return (p, q, beta, delta) if rising else (q, p, delta, beta)
 
 
 def check_sides(sides: object) -> None:

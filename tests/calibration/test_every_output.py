@@ -25,7 +25,8 @@ from priste import (
     presence,
 )
 from priste.calibration import Situation
-from tests.strategies import events, generators, random_stochastic
+from tests.oracles import realised_by_enumeration
+from tests.strategies import events, generators, random_event, random_stochastic
 
 MECHANISMS = ["laplace", "exponential", "matrix", "set of laplace", "set of matrix"]
 PRIORS = ["any", "on", "known", "near"]
@@ -145,6 +146,46 @@ def test_refining_gives_a_larger_budget_that_still_passes() -> None:
     assert all(now.allows(column) for column in refined.lottery().T)
     beyond = refined.with_budget(refined.budget * 1.001)
     assert not all(now.allows(column) for column in beyond.lottery().T)
+
+
+def test_refining_ends_where_numbers_do() -> None:
+    protector = Protector(MOBILITY, Exponential(GRID, 4.0), Protect(EVENT, 0.4))
+    refined, _ = EveryOutput(refine=2_000).choose(situation(protector, []))
+    assert refined.budget == EveryOutput(refine=90).choose(situation(protector, []))[0].budget
+
+
+class Chatty(Exponential):
+    """Its version that should tell nothing tells something."""
+
+    def uninformative(self) -> Mechanism:  # type: ignore[override]
+        return EmissionMatrix(np.eye(6), budget=0.5)
+
+
+def test_a_last_resort_that_tells_something_is_refused() -> None:
+    protector = Protector(MOBILITY, Chatty(GRID, 4.0), Protect(EVENT, 1e-9))
+    with pytest.raises(ProtectionError, match="uninformative version of Chatty must have budget 0"):
+        protector.release(0)
+
+
+def test_an_independent_judge_finds_the_promise_kept_under_every_model() -> None:
+    judged = 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        n, outputs = int(random.integers(2, 4)), int(random.integers(2, 4))
+        models = [Mobility(random_stochastic(random, (n, n), zeros=0.2)) for _ in range(2)]
+        event = random_event(random, n, 3, depth=2)
+        prior = random_prior(PRIORS[seed % 4], n, random)
+        matrix = EmissionMatrix(random_stochastic(random, (n, outputs), zeros=0.2))
+        protection = Protect(event, float(10 ** random.uniform(-2, 0)))
+        try:
+            protector = Protector(models, matrix, protection, prior)
+        except EventError:
+            continue
+        for model in models:
+            realised = realised_by_enumeration(protector, protection, 2, prior.vertices(n), model)
+            assert realised <= protection.epsilon + 1e-9
+            judged += realised > 1e-6
+    assert judged >= 30
 
 
 def test_where_only_the_uniform_output_passes_it_is_released() -> None:

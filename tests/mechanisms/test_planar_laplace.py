@@ -95,7 +95,12 @@ def test_small_maps_take_a_shortcut_to_the_same_numbers(
 
 
 @settings(max_examples=60)
-@given(st.floats(0.01, 40), st.floats(0.01, 3), st.floats(0, 40), st.floats(0.01, 3))
+@given(
+    st.floats(0.01, 40),
+    st.floats(0.01, 3),
+    st.just(0.0) | st.floats(0.01, 40),
+    st.floats(0.01, 3),
+)
 def test_boxes_add_up_to_one_part_in_a_billion(
     x: float, width: float, y: float, height: float
 ) -> None:

@@ -26,7 +26,8 @@ class EveryOutput:
     The candidates are the mechanism and its weaker versions, each with `decay` times the budget of
     the last, at most `weakenings` of them; after these the output is uniform, which changes no
     odds at all. With `refine` the budget is then bisected that many times between the last
-    candidate that failed and the first that passed: a larger budget for more time.
+    candidate that failed and the first that passed: a larger budget now, for more time and, since
+    the first steps then spend more of ε, often a smaller one later.
     """
 
     decay: float = 0.5
@@ -52,8 +53,11 @@ class EveryOutput:
         if failed is None:
             return chosen, tried
         for _ in range(self.refine):
+            middle = (failed.budget + chosen.budget) / 2
+            if middle in (failed.budget, chosen.budget):
+                break  # no number lies between them
             tried += 1
-            between = failed.with_budget((failed.budget + chosen.budget) / 2)
+            between = failed.with_budget(middle)
             output = situation.forbidden_output(between.lottery(), hint)
             if output is None:
                 chosen = between

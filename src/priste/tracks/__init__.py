@@ -9,20 +9,25 @@ Needs the extra: ``pip install priste[tracks]``.
 
 from priste.tracks.cleaning import Account, Rules, clean
 from priste.tracks.discretise import Clock, as_track, discretise, unbroken
+from priste.tracks.events_file import NamedProtection, read_events
 from priste.tracks.files import read, write
 from priste.tracks.geolife import read_geolife
 from priste.tracks.places import LocalMap
 from priste.tracks.table import track_table
+from priste.tracks.windows import Window
 
 __all__ = [
     "Account",
     "Clock",
     "LocalMap",
+    "NamedProtection",
     "Rules",
+    "Window",
     "as_track",
     "clean",
     "discretise",
     "read",
+    "read_events",
     "read_geolife",
     "track_table",
     "unbroken",

@@ -33,7 +33,7 @@ class Clock:
 
     def time_of(self, steps: ArrayLike) -> pd.DatetimeIndex:
         """Return when steps begin."""
-        return self.start + np.asarray(steps) * self.length
+        return self.start + pd.to_timedelta(np.asarray(steps) * self.length.value, unit="ns")
 
 
 def discretise(

@@ -1,0 +1,169 @@
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from priste import Grid, at, at_least, pattern, presence
+from priste.errors import EventsFileError
+from priste.tracks import Clock, LocalMap, NamedProtection, read_events
+
+PLACE = LocalMap(Grid(10, 10, cell_size=1.0), 52.5, 13.4)
+CLOCK = Clock(pd.Timestamp("2024-05-03T00:00", tz="Europe/Berlin"), pd.Timedelta(hours=1))
+
+GOOD = """
+time_zone = "Europe/Berlin"
+
+[regions.clinic]
+circle = { latitude = 52.5, longitude = 13.4, radius_km = 0.2 }
+[regions.home]
+cells = [3, 4]
+[regions.work]
+polygon = [[13.41, 52.51], [13.42, 52.51], [13.42, 52.52]]
+[regions.zone]
+geojson = "zone.geojson"
+
+[windows.office]
+from = "09:00"
+to = 17:00:00
+days = ["mon", "tue", "wed", "thu", "fri"]
+[windows.trip]
+start = 2024-05-03T20:00:00+02:00
+end = 2024-05-04T02:00:00
+
+[events.treatment]
+kind = "presence"
+region = "clinic"
+window = "office"
+epsilon = 0.5
+
+[events.often]
+kind = "visits"
+region = "zone"
+window = "office"
+at_least = 2
+epsilon = 1
+sides = "event"
+
+[events.commute]
+kind = "pattern"
+regions = ["home", "work", "home"]
+start = 2024-05-03T08:00:00
+
+[events.secret]
+kind = "expression"
+expression = "commute and not (treatment or often)"
+epsilon = 0.7
+"""
+
+ZONE = """{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {},
+"geometry": {"type": "Polygon",
+"coordinates": [[[13.39, 52.49], [13.391, 52.49], [13.39, 52.491]]]}}]}"""
+
+
+def load(tmp_path: Path, text: str, n_steps: int = 48) -> list[NamedProtection]:
+    (tmp_path / "zone.geojson").write_text(ZONE)
+    (tmp_path / "events.toml").write_text(text)
+    return read_events(tmp_path / "events.toml", PLACE, CLOCK, n_steps)
+
+
+def test_places_and_clocks_become_events(tmp_path: Path) -> None:
+    found = {p.name: p.protection for p in load(tmp_path, GOOD)}
+    assert list(found) == ["treatment", "often", "secret"]  # commute has no epsilon of its own
+    office = range(9, 17)  # the 3rd is a Friday, the 4th a Saturday
+    clinic = PLACE.circle(52.5, 13.4, 0.2)
+    treatment = presence(clinic, office)
+    assert found["treatment"].event == treatment
+    assert found["treatment"].epsilon == 0.5
+    zone = PLACE.polygon([(13.39, 52.49), (13.391, 52.49), (13.39, 52.491)])
+    often = at_least(2, [at(zone, step) for step in office])
+    assert found["often"].event == often
+    assert found["often"].sides == "event"
+    work = PLACE.polygon([(13.41, 52.51), (13.42, 52.51), (13.42, 52.52)])
+    commute = pattern([[3, 4], work, [3, 4]], start=8)
+    assert found["secret"].event == commute & ~(treatment | often)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('kind = "visits"', 'kind = "stay"', "events.often.kind must be one of presence, .*'stay'"),
+        (
+            'region = "clinic"',
+            'region = "spa"',
+            "events.treatment.region names 'spa'.*there are clinic",
+        ),
+        ('region = "clinic"', "", "events.treatment needs region"),
+        (
+            'window = "office"\nepsilon',
+            'window = "night"\nepsilon',
+            "events.treatment.window names 'night'",
+        ),
+        (
+            "epsilon = 0.5",
+            "epsilon = 0",
+            "events.treatment.epsilon: epsilon must be .* above 0, got 0",
+        ),
+        ("epsilon = 0.5", 'epsilon = "low"', "events.treatment.epsilon: epsilon must be .*'low'"),
+        ("epsilon = 0.5", "epsilom = 0.5", "events.treatment does not know epsilom; it knows kind"),
+        ('sides = "event"', 'sides = "left"', "events.often.sides must be one of both, event"),
+        (
+            "at_least = 2",
+            "at_least = 99",
+            "events.often.at_least: at_least asks for 99 of 8 events",
+        ),
+        ("at_least = 2", "at_least = 1.5", "events.often.at_least must be a whole number, got 1.5"),
+        ("radius_km = 0.2", "radius_km = -1", "regions.clinic.circle: radius must be .* got -1"),
+        (", radius_km = 0.2", "", "regions.clinic.circle needs radius_km"),
+        ("latitude = 52.5,", 'latitude = "x",', "regions.clinic.circle.latitude must be a number"),
+        ("cells = [3, 4]", "cells = [3, 400]", "regions.home.cells: .*off the map: 400"),
+        ("cells = [3, 4]", "cells = [3]\ncircle = {}", "regions.home needs exactly one of circle"),
+        ('geojson = "zone', 'geojson = "none', "regions.zone.geojson: none.geojson is not GeoJSON"),
+        ('from = "09:00"', 'from = "nine"', "windows.office.from must be an hour .* got 'nine'"),
+        ('"mon", "tue"', '"monday", "tue"', "windows.office: days are mon, .* not monday"),
+        ('time_zone = "Europe/Berlin"', "", "needs a time zone|has no time zone"),
+        ('time_zone = "Europe/Berlin"', 'time_zone = "X/Y"', "time_zone 'X/Y' is not known|X/Y"),
+        ("end = 2024-05-04T02:00:00", "end = 2024-05-01T02:00:00", None),
+        (
+            "start = 2024-05-03T08:00:00\n",
+            'start = "08:00"\n',
+            "events.commute.start must be a moment",
+        ),
+        ("start = 2024-05-03T08:00:00\n", "start = 2025-05-03T08:00:00\n", "outside the stream"),
+        ('"commute and not', '"commute xor not', "events.secret.expression cannot be read"),
+        ('"commute and not', '"walk and not', "events.secret.expression: 'walk' is no event"),
+        ('"commute and not', '"len(commute) and not', "may use only names, and, or, not"),
+        ('"commute and not', '"secret and not', "events.secret is defined by itself"),
+        ("[windows.trip]", "[windows.trip", "events.toml is not TOML"),
+        ("[events.secret]", "[places.x]\n[events.secret]", "the file does not know places"),
+    ],
+)
+def test_mistakes_are_named_with_their_field(
+    tmp_path: Path, old: str, new: str, message: str | None
+) -> None:
+    assert old in GOOD
+    if message is None:  # a window that no event uses is not looked at
+        load(tmp_path, GOOD.replace(old, new, 1))
+        return
+    with pytest.raises(EventsFileError, match=message):
+        load(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_a_window_that_misses_the_stream_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        EventsFileError, match="'office' has no step in the stream, which runs from"
+    ):
+        load(tmp_path, GOOD, n_steps=5)
+
+
+def test_files_without_protection_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EventsFileError, match="names no events"):
+        load(tmp_path, 'time_zone = "UTC"')
+    with pytest.raises(EventsFileError, match="nothing would be protected"):
+        load(
+            tmp_path,
+            GOOD.replace("epsilon = 0.5", "")
+            .replace('epsilon = 1\nsides = "event"', "")
+            .replace("epsilon = 0.7", ""),
+        )
+    with pytest.raises(EventsFileError, match="is not a file that can be read"):
+        read_events(tmp_path / "none.toml", PLACE, CLOCK, 5)
