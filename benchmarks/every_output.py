@@ -44,7 +44,8 @@ def certify() -> None:
     def products() -> None:
         true @ emission, false @ emission
 
-    times = side_by_side({"certify": certified, "products": products}, rounds=15)
+    # several in a row: after a product BLAS's threads spin on for a while, at the next one's cost
+    times = side_by_side({"certify": certified, "products": products}, rounds=9, repeats=8)
     ratio = times["certify"] / times["products"]
     report("all outputs over their two products", f"{ratio:.1f}", "at most 10", ratio <= 10)
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from priste.checks import FAINTEST, Array
 
-Ends = tuple[Array, Array, Array, Array, Array, Array]
 Row = tuple[float, float, float, float, float, float]
 
 _UNIT = 2.0**-52
@@ -35,38 +34,68 @@ def hold(p: Array, q: Array, beta: Array, delta: Array, bound: float, both: bool
         if not bound * fall >= rise or (both and not bound * rise >= fall):
             return False  # also if something is not a number
         roots[i] = math.sqrt(bound * fall - rise)
-        others[i] = math.sqrt(bound * rise - fall) if both else math.inf
-    for i in range(n):
+        others[i] = math.sqrt(bound * rise - fall) if both else 0.0
+    if not both:
+        for i in range(n):
+            k, row = i + 1, (p[i], q[i], beta[i], delta[i], roots[i], 0.0)
+            if not _one_side_holds(p[k:], q[k:], beta[k:], delta[k:], roots[k:], row, bound):
+                return False
+        return True
+    for i in range(0, n - 1, 2):  # two rows at a time: each load serves twice
         k = i + 1
-        ends = p[k:], q[k:], beta[k:], delta[k:], roots[k:], others[k:]
-        row = p[i], q[i], beta[i], delta[i], 2 * roots[i], 2 * others[i] if both else 0.0
-        if _any_fails(ends, row, bound, both):
+        row = p[i], q[i], beta[i], delta[i], roots[i], others[i]
+        next_row = p[k], q[k], beta[k], delta[k], roots[k], others[k]
+        # the first of the pairs is (i, i + 1) itself, and (i + 1, i + 1), which always holds
+        if not _both_sides_hold(
+            p[k:], q[k:], beta[k:], delta[k:], roots[k:], others[k:], row, next_row, bound
+        ):
             return False
     return True
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
-def _any_fails(ends: Ends, row: Row, bound: float, both: bool) -> bool:
-    """Tell whether a pair of this row and one of the others fails.
+# The two loops below are free of branches, which makes them fast, and count what passes, so that
+# what is not a number fails.
 
-    Free of branches, for speed; and what is not a number fails.
-    """
-    p, q, beta, delta, roots, others = ends
-    p_i, q_i, beta_i, delta_i, root, other = row
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def _both_sides_hold(
+    p: Array,
+    q: Array,
+    beta: Array,
+    delta: Array,
+    roots: Array,
+    others: Array,
+    row: Row,
+    next_row: Row,
+    bound: float,
+) -> bool:
+    """Tell whether the pairs of two rows with all the given ones hold, on both sides."""
+    p_0, q_0, beta_0, delta_0, root_0, other_0 = row
+    p_1, q_1, beta_1, delta_1, root_1, other_1 = next_row
     passing = 0
-    if both:
-        for j in range(len(p)):
-            fall = delta_i * p[j] + p_i * delta[j]
-            rise = beta_i * q[j] + q_i * beta[j]
-            passing += (bound * fall - rise + root * roots[j] >= 0) & (
-                bound * rise - fall + other * others[j] >= 0
-            )
-    else:
-        for j in range(len(p)):
-            fall = delta_i * p[j] + p_i * delta[j]
-            rise = beta_i * q[j] + q_i * beta[j]
-            passing += bound * fall - rise + root * roots[j] >= 0
-    return passing < len(p)
+    for j in range(len(p)):
+        fall_0, rise_0 = delta_0 * p[j] + p_0 * delta[j], beta_0 * q[j] + q_0 * beta[j]
+        fall_1, rise_1 = delta_1 * p[j] + p_1 * delta[j], beta_1 * q[j] + q_1 * beta[j]
+        passing += (
+            (bound * fall_0 - rise_0 + 2 * root_0 * roots[j] >= 0)
+            & (bound * rise_0 - fall_0 + 2 * other_0 * others[j] >= 0)
+            & (bound * fall_1 - rise_1 + 2 * root_1 * roots[j] >= 0)
+            & (bound * rise_1 - fall_1 + 2 * other_1 * others[j] >= 0)
+        )
+    return passing == len(p)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def _one_side_holds(
+    p: Array, q: Array, beta: Array, delta: Array, roots: Array, row: Row, bound: float
+) -> bool:
+    """Tell whether the pairs of a row with all the given ones hold, on one side."""
+    p_0, q_0, beta_0, delta_0, root_0, _ = row
+    passing = 0
+    for j in range(len(p)):
+        fall, rise = delta_0 * p[j] + p_0 * delta[j], beta_0 * q[j] + q_0 * beta[j]
+        passing += bound * fall - rise + 2 * root_0 * roots[j] >= 0
+    return passing == len(p)
 
 
 @njit(cache=True, nogil=True)
@@ -78,16 +107,15 @@ def first_failing(
     exponents: NDArray[np.int64],
     bound: float,
     both: bool,
-    outputs: NDArray[np.intp],
     stop: NDArray[np.bool_],
 ) -> int:
-    """Return the first of `outputs` (rows of b and d) whose condition fails, or -1.
+    """Return the first output (row of b and d) whose condition fails, or -1.
 
     An output that is possible for no vertex fails, and so does one whose likelihood from some
     vertex is so small that digits may be lost. Somebody else setting ``stop[0]`` ends the search
     early; so does finding a failure.
     """
-    for o in outputs:
+    for o in range(len(b)):
         if stop[0]:
             return -1
         possible = False
@@ -98,7 +126,7 @@ def first_failing(
                 break
         if not possible or not all_hold(a, not_a, b[o], d[o], exponents, bound, both):
             stop[0] = True
-            return int(o)
+            return o
     return -1
 
 

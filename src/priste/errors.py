@@ -45,5 +45,9 @@ class EventsFileError(PristeError, ValueError):
     """An events file with a field that cannot be understood."""
 
 
+class ModelFileError(PristeError, ValueError):
+    """A model file that is damaged, or none."""
+
+
 class UnobservedRowsWarning(UserWarning):
     """Some rows of a fitted mobility rest on smoothing alone."""

@@ -90,6 +90,13 @@ class Mobility:
             )
         return self._matrices[step]
 
+    @property
+    def matrices(self) -> tuple[Matrix, ...]:
+        """The matrices of all steps or of one period; a function of the step has none to show."""
+        if self._function is not None:
+            raise MobilityError("a mobility that is a function of the step has no list of matrices")
+        return self._matrices
+
     def states(self, over_cells: Array) -> Array:
         """Return distributions over the cells at step 0 (last axis) as ones over the states."""
         padding = [(0, 0)] * (over_cells.ndim - 1) + [(0, self.n_states - self.n_cells)]

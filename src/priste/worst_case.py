@@ -20,10 +20,12 @@ The other side (odds that fall) is the same with (a, b) and (not_a, d) exchanged
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import ThreadpoolController
 
 from priste import edges
 from priste.checks import Array, listing, numbers, positive
@@ -105,6 +107,17 @@ def is_within(vectors: FourVectors, epsilon: float, *, sides: Sides = "both") ->
     return bool(edges.all_hold(*vectors, _bound(epsilon), len(_directions(sides)) == 2))
 
 
+def is_beyond(evidence: Evidence, column: Array, epsilon: float, *, sides: Sides = "both") -> bool:
+    """Tell whether a release with this emission column would bring some loss above `epsilon`.
+
+    A release that the model deems impossible counts as beyond.
+    """
+    stop = np.zeros(1, dtype=bool)
+    return (
+        _first_failing(evidence, np.ascontiguousarray(column)[:, None], epsilon, sides, stop) >= 0
+    )
+
+
 def first_beyond(
     evidence: Evidence, emission: Array, epsilon: float, *, sides: Sides = "both", hint: int = 0
 ) -> int | None:
@@ -113,23 +126,38 @@ def first_beyond(
     Outputs with a zero column never occur and are not looked at; one that the model deems
     impossible counts as beyond. The `hint` is looked at first. Outputs are shared among the cores.
     """
-    true, false = evidence.masses
-    b, d = emission.T @ true.T, emission.T @ false.T
-    bound, both = _bound(epsilon), len(_directions(sides)) == 2
     stop = np.zeros(1, dtype=bool)
 
     def search(outputs: NDArray[np.intp]) -> int:
-        arguments = evidence.a, evidence.not_a, b, d, evidence.exponents, bound, both
-        return int(edges.first_failing(*arguments, outputs, stop))
+        found = _first_failing(evidence, emission[:, outputs], epsilon, sides, stop)
+        return int(outputs[found]) if found >= 0 else -1
 
     outputs = np.flatnonzero(emission.any(axis=0))
     if _CORES == 1 or len(outputs) * len(evidence.a) ** 2 < _WORTH_SHARING:
         found = search(outputs)
     else:
-        outputs = np.concatenate([outputs[outputs == hint], outputs[outputs != hint]])
-        with ThreadPoolExecutor(_CORES) as pool:
-            found = max(pool.map(search, (outputs[k::_CORES] for k in range(_CORES))))
+        found = search(outputs[outputs == hint])
+        if found < 0:
+            shares = [outputs[k::_CORES] for k in range(_CORES)]
+            with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(_CORES) as pool:
+                found = max(pool.map(search, shares))
     return found if found >= 0 else None
+
+
+def _first_failing(
+    evidence: Evidence, columns: Array, epsilon: float, sides: Sides, stop: NDArray[np.bool_]
+) -> int:
+    """Return the first of the columns that would bring some loss above `epsilon`, or -1."""
+    b, d = (np.ascontiguousarray((mass @ columns).T) for mass in evidence.masses)
+    a, not_a, exponents = evidence.a, evidence.not_a, evidence.exponents
+    both = len(_directions(sides)) == 2
+    return int(edges.first_failing(a, not_a, b, d, exponents, _bound(epsilon), both, stop))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the switch for BLAS's own threads, which would fight with ours for the cores."""
+    return ThreadpoolController()
 
 
 def _bound(epsilon: float) -> float:

@@ -9,7 +9,7 @@ from priste.evidence import Evidence
 from priste.mechanisms.mechanism import Mechanism
 from priste.protection import Protect
 from priste.randomness import Randomness
-from priste.worst_case import first_beyond
+from priste.worst_case import first_beyond, is_beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,10 @@ class Situation:
 
     def allows(self, column: Array) -> bool:
         """Tell whether an output with this emission column keeps every promise."""
-        return self.forbidden_output(column[:, None]) is None
+        return not any(
+            is_beyond(evidence, column, protection.epsilon, sides=protection.sides)
+            for protection, evidence in zip(self.protections, self.evidence, strict=True)
+        )
 
 
 class Draw(NamedTuple):

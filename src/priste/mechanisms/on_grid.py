@@ -40,6 +40,10 @@ class GridMechanism(Mechanism):
 
     def uninformative(self) -> Uniform:
         """Return the uniform output over the map."""
+        return self._uniform
+
+    @cached_property
+    def _uniform(self) -> Uniform:
         return Uniform(self.grid.n_cells)
 
     def with_budget(self, budget: float) -> Self:

@@ -123,8 +123,8 @@ def _box_mass(x_low: float, x_high: float, y_low: float, y_high: float) -> float
     return mass / (2 * math.pi)
 
 
-_COARSE, _COARSE_WEIGHTS = np.polynomial.legendre.leggauss(12)
-_FINE, _FINE_WEIGHTS = np.polynomial.legendre.leggauss(20)
+_COARSE, _COARSE_WEIGHTS = np.polynomial.legendre.leggauss(8)
+_FINE, _FINE_WEIGHTS = np.polynomial.legendre.leggauss(14)
 _ACCURACY = 1e-11  # between the rules; the finer one is far better than their difference
 
 

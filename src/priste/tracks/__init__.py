@@ -12,6 +12,7 @@ from priste.tracks.discretise import Clock, as_track, discretise, unbroken
 from priste.tracks.events_file import NamedProtection, read_events
 from priste.tracks.files import read, write
 from priste.tracks.geolife import read_geolife
+from priste.tracks.model import Model, fit_model, load_model, save_model
 from priste.tracks.places import LocalMap
 from priste.tracks.table import track_table
 from priste.tracks.windows import Window
@@ -20,15 +21,19 @@ __all__ = [
     "Account",
     "Clock",
     "LocalMap",
+    "Model",
     "NamedProtection",
     "Rules",
     "Window",
     "as_track",
     "clean",
     "discretise",
+    "fit_model",
+    "load_model",
     "read",
     "read_events",
     "read_geolife",
+    "save_model",
     "track_table",
     "unbroken",
     "write",

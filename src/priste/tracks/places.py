@@ -1,5 +1,6 @@
 """A grid laid over a real place: kilometres on a local projection, never degrees."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pyproj import Transformer
 
-from priste.checks import Array, positive
+from priste.checks import Array, whole
 from priste.errors import TrackError
 from priste.grid import Grid, Region
 
@@ -41,19 +42,21 @@ class LocalMap:
 
     @classmethod
     def around(cls, table: pd.DataFrame, *, cells: int = 400, coverage: float = 0.99) -> "LocalMap":
-        """Return a map of about `cells` square cells over the middle `coverage` of the fixes."""
+        """Return a map of at most `cells` square cells over the middle `coverage` of the fixes."""
         if table.empty:
             raise TrackError("there are no fixes to lay a map around")
         if not 0 < coverage <= 1:
             raise TrackError(f"coverage must lie in (0, 1], got {coverage!r}")
-        ends = (1 - coverage) / 2, (1 + coverage) / 2
-        south, north = np.quantile(table["latitude"], ends)
-        west, east = np.quantile(table["longitude"], ends)
+        tails = (1 - coverage) / 2, (1 + coverage) / 2
+        south, north = np.quantile(table["latitude"], tails)
+        west, east = np.quantile(table["longitude"], tails)
         centre = float((south + north) / 2), float((west + east) / 2)
         x, y = _projection(*centre).transform([west, east], [south, north])
-        width, height = max(x[1] - x[0], 0.1), max(y[1] - y[0], 0.1)
-        size = float(np.sqrt(width * height / positive(cells, "cells", TrackError)))
-        grid = Grid(max(1, round(height / size)), max(1, round(width / size)), size)
+        width, height = (1.01 * max(ends[1] - ends[0], 0.1) for ends in (x, y))  # a little margin
+        size = float(np.sqrt(width * height / whole(cells, "cells", TrackError, least=1)))
+        while math.ceil(height / size) * math.ceil(width / size) > cells:
+            size *= 1.01  # whole cells cover more than the area: a little larger ones then
+        grid = Grid(math.ceil(height / size), math.ceil(width / size), size)
         return cls(grid, *centre)
 
     @cached_property

@@ -1,0 +1,207 @@
+"""A model: a map, a step, and how people move on it, learned from tracks and kept in one file."""
+
+import hashlib
+import json
+import zipfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from priste.errors import ModelFileError, PristeError, TrackError
+from priste.grid import Grid
+from priste.mobility import Mobility
+from priste.tracks.discretise import Clock, discretise, unbroken
+from priste.tracks.places import LocalMap, Outside
+from priste.tracks.windows import zone
+
+FORMAT = 1
+DAY = pd.Timedelta(days=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Where (`place`), how often (`step`) and how (`mobility`) people are followed.
+
+    If the mobility has a matrix for each step of the day, phase 0 is midnight in `time_zone`.
+    """
+
+    place: LocalMap
+    step: pd.Timedelta
+    mobility: Mobility
+    time_zone: str
+    provenance: dict[str, Any]
+
+    def clock(self, start: pd.Timestamp) -> Clock:
+        """Return the clock of a stream that begins at `start`."""
+        return Clock(start, self.step)
+
+    def mobility_from(self, start: pd.Timestamp) -> Mobility:
+        """Return the mobility of a stream whose step 0 is at `start`, whatever its hour."""
+        matrices = self.mobility.matrices
+        if len(matrices) == 1:
+            return self.mobility
+        local = start.tz_convert(self.time_zone)
+        phase = int((local.tz_localize(None) - local.tz_localize(None).normalize()) // self.step)
+        turned = [matrices[(phase + t) % len(matrices)] for t in range(len(matrices))]
+        return Mobility(
+            turned,
+            self.mobility.initial,
+            repeat=True,
+            cell_of_state=self.mobility.cell_of_state,
+        )
+
+
+def fit_model(
+    table: pd.DataFrame,
+    *,
+    step: pd.Timedelta | str = "10min",
+    place: LocalMap | None = None,
+    cells: int = 400,
+    time_zone: str = "UTC",
+    time_of_day: bool = False,
+    order: int = 1,
+    smoothing: float = 1.0,
+    outside: Outside = "drop",
+) -> Model:
+    """Learn a model from a clean track table.
+
+    Without a `place`, a map of about `cells` cells is laid around the fixes. `time_of_day` gives
+    each step of the day its own matrix. Fixes off the map end a run of moves (``"drop"``), or count
+    for the border (``"clamp"``).
+    """
+    zone(time_zone)
+    length = pd.Timedelta(step)
+    if time_of_day and DAY % length != pd.Timedelta(0):
+        raise TrackError(f"a day is no whole number of steps of {length}; time_of_day needs that")
+    place = LocalMap.around(table, cells=cells) if place is None else place
+    owner = [name for name in ("user", "track") if name in table.columns]
+    sequences, starts = [], []
+    for _, fixes in table.groupby(owner, sort=False):
+        midnight = fixes["time"].min().tz_convert(time_zone).normalize()
+        stream = discretise(fixes, place, Clock(midnight, length), outside=outside)
+        for start, run in unbroken(stream):
+            sequences.append(run)
+            starts.append(start)
+    if not sequences:
+        raise TrackError("no fix lies on the map, so there is nothing to learn from")
+    mobility = Mobility.fit(
+        sequences,
+        place.grid.n_cells,
+        order=order,
+        smoothing=smoothing,
+        period=DAY // length if time_of_day else None,
+        starts=starts if time_of_day else None,
+    )
+    provenance = {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "fixes": len(table),
+        "tracks": int(table.groupby(owner).ngroups),
+        "steps": int(sum(map(len, sequences))),
+        "moves": int(sum(len(run) - 1 for run in sequences)),
+        "cells never left": len(mobility.unobserved),
+        "order": order,
+        "smoothing": smoothing,
+        "time of day": time_of_day,
+    }
+    return Model(place, length, mobility, time_zone, provenance)
+
+
+def save_model(model: Model, path: str | Path) -> None:
+    """Write the model to one file, with a checksum; it is moved into place when it is whole."""
+    arrays: dict[str, NDArray[Any]] = {
+        "initial": model.mobility.initial,
+        "cell_of_state": model.mobility.cell_of_state,
+    }
+    matrices = model.mobility.matrices
+    for t, matrix in enumerate(matrices):
+        if sparse.issparse(matrix):
+            parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+            arrays |= {f"matrix {t} {name}": part for name, part in parts.items()}
+        else:
+            arrays[f"matrix {t}"] = matrix
+    grid = model.place.grid
+    meta = {
+        "format": FORMAT,
+        "rows": grid.rows,
+        "columns": grid.columns,
+        "cell_size_km": grid.cell_size,
+        "latitude": model.place.latitude,
+        "longitude": model.place.longitude,
+        "step_seconds": model.step.total_seconds(),
+        "time_zone": model.time_zone,
+        "matrices": len(matrices),
+        "provenance": model.provenance,
+    }
+    text = json.dumps(meta, sort_keys=True)
+    content = {**arrays, "meta": np.frombuffer(text.encode(), dtype=np.uint8)}
+    checksum = np.frombuffer(_checksum(content), dtype=np.uint8)
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            np.savez_compressed(file, checksum=checksum, **content)  # type: ignore[arg-type]
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model back. Its checksum is verified, and nothing in the file is ever run."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive.files}
+    except OSError:
+        raise ModelFileError(f"{path} is not a file that can be read") from None
+    except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
+        raise ModelFileError(f"{path.name} is not a model file: {error}") from error
+    checksum = content.pop("checksum", None)
+    if checksum is None or "meta" not in content:
+        raise ModelFileError(f"{path.name} is not a model file: it has no checksum or no contents")
+    if checksum.tobytes() != _checksum(content):
+        raise ModelFileError(
+            f"{path.name} has been changed or damaged since it was written: its checksum differs"
+        )
+    try:
+        meta = json.loads(content["meta"].tobytes())
+        if meta["format"] != FORMAT:
+            raise ModelFileError(
+                f"{path.name} has format {meta['format']}, this version reads format {FORMAT}"
+            )
+        grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"])
+        matrices = [_matrix(content, t) for t in range(meta["matrices"])]
+        mobility = Mobility(
+            matrices, content["initial"], repeat=True, cell_of_state=content["cell_of_state"]
+        )
+        place = LocalMap(grid, meta["latitude"], meta["longitude"])
+        step = pd.Timedelta(seconds=meta["step_seconds"])
+        return Model(place, step, mobility, meta["time_zone"], meta["provenance"])
+    except ModelFileError:
+        raise
+    except (PristeError, KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path.name} does not hold a model: {error}") from error
+
+
+def _matrix(content: dict[str, NDArray[Any]], t: int) -> Any:
+    name = f"matrix {t}"
+    if name in content:
+        return content[name]
+    parts = content[f"{name} data"], content[f"{name} indices"], content[f"{name} indptr"]
+    n_states = len(content["cell_of_state"])
+    return sparse.csr_array(parts, shape=(n_states, n_states))
+
+
+def _checksum(content: dict[str, NDArray[Any]]) -> bytes:
+    """Return the SHA-256 of all arrays with their names, kinds and shapes."""
+    digest = hashlib.sha256()
+    for name in sorted(content):
+        array = np.ascontiguousarray(content[name])
+        digest.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
+        digest.update(array.tobytes())
+    return digest.digest()
