@@ -44,10 +44,11 @@ def certify() -> None:
     def products() -> None:
         true @ emission, false @ emission
 
-    # several in a row: after a product BLAS's threads spin on for a while, at the next one's cost
-    times = side_by_side({"certify": certified, "products": products}, rounds=9, repeats=8)
-    ratio = times["certify"] / times["products"]
-    report("all outputs over their two products", f"{ratio:.1f}", "at most 10", ratio <= 10)
+    for repeats, how in ((8, "eight in a row"), (1, "in turn, one by one")):
+        times = side_by_side({"certify": certified, "products": products}, 15, repeats)
+        ratio = times["certify"] / times["products"]
+        what = f"all outputs over their two products, {how}"
+        report(what, f"{ratio:.1f}", "at most 10", ratio <= 10)
 
 
 def stream() -> None:

@@ -177,15 +177,15 @@ def scaled(
             possible = True
     for v in range(n):
         total, order = math.frexp(b[v] + d[v])
-        root = half = 1.0
+        depth = 0
         if total > 0:
             depth = exponents[v] + order - highest
             deep[v] = depth < _DEEPEST
-            root, half = math.sqrt(total), 2.0 ** (max(depth, _DEEPEST) / 2)
-        scale[v] = root * half
+            depth = max(depth, _DEEPEST)
+            scale[v] = math.sqrt(math.ldexp(total, depth))
         p[v], q[v] = a[v] / scale[v], not_a[v] / scale[v]
-        beta[v] = math.ldexp(b[v], -order) / root * half
-        delta[v] = math.ldexp(d[v], -order) / root * half
+        beta[v] = math.ldexp(b[v], depth - order) / scale[v]
+        delta[v] = math.ldexp(d[v], depth - order) / scale[v]
     return p, q, beta, delta, scale, deep
 
 
