@@ -191,6 +191,15 @@ def loss_of(prior: Array, a: Array, not_a: Array, b: Array, d: Array) -> float:
         return float(np.log((prior @ b) / (prior @ a)) - np.log((prior @ d) / (prior @ not_a)))
 
 
+def condition_over_all_pairs(a: Array, not_a: Array, b: Array, d: Array, bound: float) -> bool:
+    """Tell whether the form of Theorem IV.1, with E = `bound`, is copositive: pair by pair."""
+    form = bound * (np.outer(a, d) + np.outer(d, a)) - np.outer(b, not_a) - np.outer(not_a, b)
+    squares = np.diag(form) / 2
+    if (squares < 0).any():
+        return False
+    return bool((form + 2 * np.sqrt(np.outer(squares, squares)) >= 0).all())
+
+
 def rising_loss_over_edges(a: Array, not_a: Array, b: Array, d: Array) -> float:
     """The largest log of (b/a)/(d/not_a) over mixtures of two rows: a fine grid, then refined.
 

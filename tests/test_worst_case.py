@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priste import EvidenceError, within, worst_case_loss
+from priste import EvidenceError, edges, within, worst_case_loss
 from priste.checks import Array
 from priste.worst_case import checked, worst_case
 from tests.cplex_oracle import balanced_form, smallest_value, theorem_checks
-from tests.oracles import loss_of, rising_loss_over_edges
+from tests.oracles import condition_over_all_pairs, loss_of, rising_loss_over_edges
 from tests.strategies import generators
 
 Vectors = tuple[Array, Array, Array, Array]
@@ -102,6 +102,31 @@ def test_the_test_for_one_epsilon_turns_over_at_the_loss(
         assert not within(*vectors, loss * (1 - 1e-7))
     if loss == math.inf:
         assert not within(*vectors, 50.0)
+
+
+@settings(max_examples=300)
+@given(
+    generators(),
+    st.integers(2, 40),
+    st.sampled_from([{}, {"orders": 1.0}, {"orders": 6.0}, {"zeros": 0.5}]),
+    st.floats(0.01, 1.0),
+    st.floats(0.5, 1.5),
+)
+def test_no_pair_that_fails_is_passed_over(
+    random: np.random.Generator, n: int, kind: dict[str, float], shift: float, around: float
+) -> None:
+    vectors = random_vectors(random, n, shift=shift, **kind)
+    both = worst_case_loss(*vectors)
+    single = max(
+        edges.edge_loss(*side, i, i)[0] for side in (vectors, mirrored(vectors)) for i in range(n)
+    )
+    for epsilon in (both * (1 - 1e-6), both * (1 + 1e-6), around * both, single * (1 + 1e-6)):
+        if not 0.001 < epsilon < 100 or abs(epsilon - both) < 1e-8:
+            continue  # the guard and rounding decide there
+        bound = math.exp(epsilon)
+        expected = [condition_over_all_pairs(*v, bound) for v in (vectors, mirrored(vectors))]
+        assert within(*vectors, epsilon, sides="event") == expected[0]
+        assert within(*vectors, epsilon) == all(expected)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -3,6 +3,15 @@
 Everything is in the scaled form explained there: rows (p, q, beta, delta) and the condition
 
     E (δ_i p_j + p_i δ_j) − (β_i q_j + q_i β_j) + 2 √g_i √g_j ≥ 0,    g_i = E p_i δ_i − q_i β_i ≥ 0.
+
+Most pairs need no look. With likelihoods u = β/p and v = δ/q the condition reads
+
+    q_i p_j (E v_i − u_j) + p_i q_j (E v_j − u_i) + 2 √g_i √g_j ≥ 0,
+
+so one of its pairs (i, j), in one of its two orders, must have u_i > E v_j to fail. Sorting the
+same four products the other way, one must have β_i/δ_i > E p_j/q_j: posterior odds above E times
+the other's prior odds. Both must be so in the same order: if u_i > E v_j but j has the larger
+prior odds, then E v_i ≥ u_i > E v_j ≥ u_j makes the first term outweigh the second.
 """
 
 import math
@@ -18,6 +27,7 @@ Row = tuple[float, float, float, float, float, float]
 _UNIT = 2.0**-52
 _DEEPEST = -600  # binary orders between rows beyond which a row is as good as its limit
 LARGEST = 200.0  # nats; products with a larger e^loss could overflow
+_MARGIN = 1e-12  # relative; a pair this close to failing is looked at
 _SLACK = 1e-14  # a pair worse than the best by less than this (relative) is not worth a look
 
 
@@ -35,12 +45,69 @@ def hold(p: Array, q: Array, beta: Array, delta: Array, bound: float, both: bool
             return False  # also if something is not a number
         roots[i] = math.sqrt(bound * fall - rise)
         others[i] = math.sqrt(bound * rise - fall) if both else 0.0
-    if not both:
-        for i in range(n):
-            k, row = i + 1, (p[i], q[i], beta[i], delta[i], roots[i], 0.0)
-            if not _one_side_holds(p[k:], q[k:], beta[k:], delta[k:], roots[k:], row, bound):
-                return False
-        return True
+    high, low = _suspects(p, q, beta, delta, bound)
+    pairs = len(high) * len(low)
+    if both:
+        other_high, other_low = _suspects(q, p, delta, beta, bound)
+        pairs += len(other_high) * len(other_low)
+        if 2 * pairs > n * n:
+            return _all_pairs_hold(p, q, beta, delta, roots, others, bound)
+        if not _suspects_hold(q, p, delta, beta, others, other_high, other_low, bound):
+            return False
+    return _suspects_hold(p, q, beta, delta, roots, high, low, bound)
+
+
+@njit(cache=True, nogil=True)
+def _suspects(
+    p: Array, q: Array, beta: Array, delta: Array, bound: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that can be i, and those that can be j, of a pair that fails."""
+    n = len(p)
+    least_v = least_prior = math.inf
+    most_u = most_posterior = 0.0
+    for i in range(n):
+        if q[i] > 0:
+            least_v, least_prior = min(least_v, delta[i] / q[i]), min(least_prior, p[i] / q[i])
+        if beta[i] > 0:
+            most_u = max(most_u, beta[i] / p[i])
+            posterior = beta[i] / delta[i] if delta[i] > 0 else math.inf
+            most_posterior = max(most_posterior, posterior)
+    high, low = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    n_high = n_low = 0
+    bound *= 1 - _MARGIN
+    for i in range(n):
+        high[n_high] = low[n_low] = i
+        n_high += beta[i] > bound * p[i] * least_v and beta[i] > bound * delta[i] * least_prior
+        n_low += bound * delta[i] < q[i] * most_u and bound * p[i] < q[i] * most_posterior
+    return high[:n_high], low[:n_low]
+
+
+@njit(cache=True, nogil=True)
+def _suspects_hold(
+    p: Array,
+    q: Array,
+    beta: Array,
+    delta: Array,
+    roots: Array,
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    bound: float,
+) -> bool:
+    """Tell whether the pairs of the high rows with the low ones hold, on one side."""
+    others = p[low], q[low], beta[low], delta[low], roots[low]
+    for i in high:
+        row = p[i], q[i], beta[i], delta[i], roots[i]
+        if not _one_side_holds(*others, row, bound):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _all_pairs_hold(
+    p: Array, q: Array, beta: Array, delta: Array, roots: Array, others: Array, bound: float
+) -> bool:
+    """Tell whether every pair holds, on both sides."""
+    n = len(p)
     for i in range(0, n - 1, 2):  # two rows at a time: each load serves twice
         k = i + 1
         row = p[i], q[i], beta[i], delta[i], roots[i], others[i]
@@ -87,10 +154,16 @@ def _both_sides_hold(
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
 def _one_side_holds(
-    p: Array, q: Array, beta: Array, delta: Array, roots: Array, row: Row, bound: float
+    p: Array,
+    q: Array,
+    beta: Array,
+    delta: Array,
+    roots: Array,
+    row: tuple[float, float, float, float, float],
+    bound: float,
 ) -> bool:
     """Tell whether the pairs of a row with all the given ones hold, on one side."""
-    p_0, q_0, beta_0, delta_0, root_0, _ = row
+    p_0, q_0, beta_0, delta_0, root_0 = row
     passing = 0
     for j in range(len(p)):
         fall, rise = delta_0 * p[j] + p_0 * delta[j], beta_0 * q[j] + q_0 * beta[j]
