@@ -1,4 +1,4 @@
-# make demo   the whole idea in one table
+# make demo   the whole job on a made-up city, with a report in demo/
 # make test   style, types and tests
 # make bench  speed, as ratios measured in one run
 # Each sets itself up in .venv, from python3 alone.
@@ -9,8 +9,8 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 
 .PHONY: demo test bench figures tables clean
 
-demo: .venv/core
-	$(BIN)/python -m priste.demo
+demo: .venv/cli
+	$(BIN)/priste demo
 
 test: .venv/test
 	$(BIN)/ruff check .
@@ -21,20 +21,16 @@ test: .venv/test
 bench: .venv/test
 	$(BIN)/python -m benchmarks
 
-figures: .venv/docs
+figures: .venv/cli
 	$(BIN)/python docs/figures.py
 
-tables: .venv/core
+tables: .venv/cli
 	$(BIN)/python docs/tables.py
 
-.venv/core: pyproject.toml constraints.txt
+.venv/cli .venv/test: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(INSTALL) -e .
-	touch $@
-
-.venv/test .venv/docs: .venv/core
 	$(INSTALL) -e '.[$(@F)]'
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -308,3 +308,32 @@ def mp_presence_losses(
                     rows.append((a[i], 1 - a[i], b, d))
                 losses.append(float(mp_worst_loss(rows)))
         return losses
+
+
+# --- a released track, from nothing but what is published ---------------------------------------
+
+
+def presence_vectors(
+    cells: Sequence[int], steps: Sequence[int], transition: Array, columns: Sequence[Array]
+) -> tuple[Array, Array, Array, Array]:
+    """The four vectors of a presence, per cell at the start, backwards from the last column.
+
+    Columns are divided by their largest entry, which changes no odds.
+    """
+    n = len(transition)
+    inside = np.zeros(n, dtype=bool)
+    inside[list(cells)] = True
+    silent = [np.ones(n)] * (max(max(steps) + 1 - len(columns), 0))
+    told = [*(np.asarray(c) / np.max(c) for c in columns), *silent]
+
+    def backwards(seen: Sequence[Array]) -> tuple[Array, Array]:
+        yes, no, done = np.zeros(n), np.ones(n), np.ones(n)  # done: it has happened already
+        for t in range(len(seen) - 1, -1, -1):
+            if t < len(seen) - 1:
+                yes, no, done = transition @ yes, transition @ no, transition @ done
+            if t in steps:
+                yes, no = np.where(inside, done, yes), np.where(inside, 0.0, no)
+            yes, no, done = seen[t] * yes, seen[t] * no, seen[t] * done
+        return yes, no
+
+    return *backwards([np.ones(n)] * len(told)), *backwards(told)

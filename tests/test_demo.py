@@ -1,14 +1,29 @@
+import json
 import re
-
-import pytest
+from pathlib import Path
 
 from priste import demo
+from priste.tracks import load_model
+from tests.tracks.test_certificate import promises_hold
 
 
-def test_the_demo_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
-    demo.main()
-    out = capsys.readouterr().out
-    rows = re.findall(r"^ +(\d+) +(\d+) +(\d+) +([\d.]+) +([\d.]+) +(\S+) to (\S+)$", out, re.M)
-    assert [int(row[0]) for row in rows] == list(range(demo.STEPS))
-    assert "an observer who gave 1:14.8 before" in out
-    assert "Mean distance" in out
+def test_the_demo_tells_the_story_and_its_numbers_are_true(tmp_path: Path) -> None:
+    out = "\n".join(demo.tell(tmp_path, seed=2019))
+    assert "(in truth it did happen)" in out
+    model = load_model(tmp_path / "private" / "model.npz")
+    certificate = json.loads((tmp_path / "public" / "certificate.json").read_text())
+    assert promises_hold(certificate, model, list(range(1, 49)))
+    (loss,) = re.findall(r"largest loss of anybody ([\d.]+), promised at most 1", out)
+    assert 0.3 < float(loss) <= 1
+    for page in ("private/report.html", "public/report.html"):
+        text = (tmp_path / page).read_text()
+        assert f"<td>{loss}</td>" in text
+    (error,) = re.findall(r"mean error ([\d.]+) km", out)
+    assert f"<td>{error} km</td>" in (tmp_path / "private" / "report.html").read_text()
+    assert {p.name for p in (tmp_path / "public").iterdir() if p.suffix != ".svg"} == {
+        "certificate.json",
+        "released-day.csv",
+        "report.html",
+        "report-map.png",
+        "report-odds.png",
+    }

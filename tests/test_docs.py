@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from priste import demo
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -18,6 +20,13 @@ def examples(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page_run(page: Path) -> None:
     exec(compile(examples(page), page.name, "exec"), {})
+
+
+def test_the_events_file_of_the_command_page_is_the_one_the_demo_uses() -> None:
+    (toml,) = re.findall(
+        r"^```toml\n(.*?)^```", (ROOT / "docs/command.md").read_text(), re.S | re.M
+    )
+    assert toml == demo.EVENTS
 
 
 def test_there_are_examples_to_run() -> None:

@@ -1,49 +1,128 @@
-"""The whole idea in one table: `python -m priste.demo`."""
+"""A made-up person in a made-up city, and the whole job done for one day of theirs."""
 
-import math
+from collections.abc import Iterator
+from pathlib import Path
 
-from priste.events import presence
+import numpy as np
+import pandas as pd
+
 from priste.grid import Grid
-from priste.mechanisms import PlanarLaplace
-from priste.mobility import Mobility
-from priste.odds import as_odds, promise
-from priste.protection import Protect
-from priste.protector import Protector
-from priste.quantify import prior_odds
+from priste.odds import as_odds
+from priste.report import findings, write_report
+from priste.tracks import (
+    Certificate,
+    LocalMap,
+    ProtectedTrack,
+    clean,
+    fit_model,
+    protect_track,
+    save_model,
+    track_table,
+    write,
+)
 
-STEPS = 50
-EPSILON = 0.5
+CITY = LocalMap(Grid(rows=10, columns=10, cell_size=0.8), latitude=52.52, longitude=13.40)
+ZONE, STEP, DAYS = "Europe/Berlin", "30min", 60
+FIRST = pd.Timestamp("2024-03-04", tz=ZONE)
+HOME, WORK, CLINIC, CLUB = 22, 67, 45, 81
+
+EPSILON = 1.0
+
+EVENTS = f"""\
+time_zone = "Europe/Berlin"
+
+[regions.clinic]
+circle = {{ latitude = 52.5200, longitude = 13.4060, radius_km = 0.3 }}
+
+[windows.consulting_hours]
+from = "14:00"
+to = "18:00"
+days = ["mon", "tue", "wed", "thu", "fri"]
+
+[events.treatment]
+kind = "presence"
+region = "clinic"
+window = "consulting_hours"
+epsilon = {EPSILON}
+"""
 
 
-def main(seed: int = 2019) -> None:
-    """Print a day in the paper's synthetic city, as the person herself may see it."""
-    city = Grid(rows=20, columns=20)
-    mobility = Mobility.gaussian(city, sigma=3.0)
-    clinic = presence(cells=range(10), steps=range(3, 8))
-    protector = Protector(
-        mobility, PlanarLaplace(city, budget=1.0), Protect(clinic, EPSILON), seed=seed
-    )
-    path = mobility.sample(STEPS, seed=seed).tolist()
-    before = prior_odds(clinic, mobility)
+def city_days(seed: int) -> pd.DataFrame:
+    """Return sixty days of a person's phone, a fix every half hour, a few of them broken."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for day in range(DAYS):
+        midnight = FIRST + pd.DateOffset(days=day)
+        visits = day % 7 == 1 or day == DAYS - 1
+        for slot in range(48):
+            hour = slot / 2
+            if 9 <= hour < 17 and day % 7 < 5:
+                cell = CLINIC if visits and 14.5 <= hour < 16 else WORK
+            elif 18 <= hour < 21 and day % 7 in (2, 4):
+                cell = CLUB
+            else:
+                cell = HOME
+            x, y = CITY.grid.centres[cell] + random.normal(0, 0.35, 2)  # nobody sits still
+            if 8 <= hour < 9 or 17 <= hour < 18:  # on the way
+                x, y = CITY.grid.centres[[HOME, WORK]].mean(axis=0) + random.normal(0, 0.9, 2)
+            wandering = CITY.grid.cell_at(
+                np.clip(x, 0.01, 7.99), np.clip(y, 0.01, 7.99), outside="clamp"
+            )
+            latitude, longitude = CITY.centres(wandering)
+            time = midnight + pd.Timedelta(minutes=30 * slot + int(random.integers(1, 25)))
+            rows.append((f"day {day + 1}", time, float(latitude), float(longitude)))
+    table = pd.DataFrame(rows, columns=["track", "time", "latitude", "longitude"])
+    broken = random.choice(len(table), 6, replace=False)
+    table.loc[broken[:3], "latitude"] = 400.0
+    table.loc[broken[3:], "longitude"] += 40
+    return track_table(pd.concat([table, table.sample(5, random_state=seed)]))
 
-    print(f"A city of {city.rows} × {city.columns} cells. Secret: {clinic!r}.")
-    print(f"Promised: ε = {EPSILON}, that is: {promise(EPSILON, before)},")
-    print("whatever they believed about the start. (The map alone gives the first odds.)\n")
-    print("step   true  released  distance  budget   odds an observer could hold")
-    distances = []
-    for release in protector.stream(path):
-        diary = release.private
-        distances.append(float(city.distances[diary.true_cell, release.cell]))
-        low, high = (before * math.exp(sign * diary.losses[0]) for sign in (-1, 1))
-        print(
-            f"{release.step:4d}   {diary.true_cell:4d}  {release.cell:8d}  {distances[-1]:8.2f}"
-            f"  {diary.budget:6.4f}   {as_odds(low)} to {as_odds(high)}"
-        )
-    truth = "happened" if clinic.holds(path) else "did not happen"
-    print(f"\nMean distance {sum(distances) / len(distances):.2f} cells. In truth it {truth}.")
-    print("Public is the column 'released' alone; all else stays with the person.")
-    print("Reproducible because a seed was given; without one the system's randomness is used.")
+
+def protected_day(
+    table: pd.DataFrame, events: Path, seed: int
+) -> tuple[ProtectedTrack, pd.DataFrame]:
+    """Learn from all days but the last, and protect the last; return also its true fixes."""
+    last = FIRST + pd.DateOffset(days=DAYS - 1)
+    model = fit_model(table[table["time"] < last], step=STEP, place=CITY, time_zone=ZONE)
+    today = table[table["time"] >= last]
+    return protect_track(today, model, events, seed=seed), today
 
 
-if __name__ == "__main__":
-    main()
+def tell(out: Path, seed: int) -> Iterator[str]:
+    """Do the whole job in the folder `out` and yield the story, line by line."""
+    public, private = out / "public", out / "private"
+    public.mkdir(parents=True, exist_ok=True)
+    private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    table, account = clean(city_days(seed))
+    events = private / "events.toml"
+    events.write_text(EVENTS, encoding="utf-8")
+    yield f"A made-up person, {DAYS} days of fixes. Cleaned:\n{account}\n"
+    yield "Secret: being at the clinic between 14 and 18 on a weekday.\n"
+
+    result, today = protected_day(table, events, seed)
+    model, stream, certificate = result.stream.model, result.stream, public / "certificate.json"
+    write(today, private / "true-day.csv")
+    save_model(model, private / "model.npz")
+    write(result.released, public / "released-day.csv")
+    result.certificate.save(certificate)
+    grid, n = model.place.grid, len(result.releases)
+    size = f"{grid.rows} × {grid.columns} cells of {grid.cell_size} km"
+    yield f"Learned how this person moves from {DAYS - 1} days: {size}."
+    yield f"Protected the last day: {n} of {stream.n_steps} half hours released.\n"
+    yield from (f"- {sentence}" for sentence in result.certificate.sentences())
+
+    read_back = Certificate.load(certificate)
+    (losses,), (odds,) = read_back.losses(model).values(), read_back.odds(model).values()
+    before, after = as_odds(odds[0]), as_odds(float(odds[1][-1]))
+    yield "\nAudited from the certificate and the model alone:"
+    yield f"  largest loss of anybody {losses.max():.4f}, promised at most {EPSILON:g}"
+    yield f"  who believes the model: odds {before} before, {after} after"
+    path = [-1 if cell is None else cell for cell in stream.cells]
+    happened = "did happen" if result.named[0].protection.event.holds(path) else "did not happen"
+    yield f"  (in truth it {happened})"
+    blind, error = float(grid.distances.mean()), float(result.errors.mean())
+    yield f"The price: mean error {error:.2f} km; a blind guess has {blind:.2f} km.\n"
+    page, *_ = write_report(findings(result, account), private / "report.html")
+    write_report(findings(result, private=False), public / "report.html")
+    yield f"The report, with pictures: {page} (private), {public / 'report.html'} (for everybody)"
+    yield "Reproducible because a seed was given; without one the system's randomness is used."

@@ -49,5 +49,9 @@ class ModelFileError(PristeError, ValueError):
     """A model file that is damaged, or none."""
 
 
+class CertificateError(PristeError, ValueError):
+    """A certificate that cannot be made, read or checked."""
+
+
 class UnobservedRowsWarning(UserWarning):
     """Some rows of a fitted mobility rest on smoothing alone."""

@@ -216,6 +216,8 @@ def _cells(cells: Region) -> str:
 def _steps(steps: tuple[int, ...]) -> str:
     if len(steps) == 1:
         return f"step {steps[0]}"
-    if steps[-1] - steps[0] == len(steps) - 1:
-        return f"steps {steps[0]} to {steps[-1]}"
-    return f"steps {', '.join(map(str, steps))}"
+    starts = [step for step in steps if step - 1 not in steps]
+    ends = [step for step in steps if step + 1 not in steps]
+    runs = [f"{s} to {e}" if e > s else f"{s}" for s, e in zip(starts, ends, strict=True)]
+    shown = ", ".join(runs[:6])
+    return f"steps {shown}, ... {len(steps)} steps" if len(runs) > 6 else f"steps {shown}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from priste.calibration import Calibration, EveryOutput
-from priste.checks import is_whole
+from priste.checks import Array, is_whole
 from priste.errors import ProtectionError
 from priste.mechanisms.mechanism import Mechanism
 from priste.mobility import Mobility
@@ -20,13 +20,15 @@ class Diary:
     """What must stay on the device: all of it may depend on where the user was.
 
     `losses` has one loss per protection: how far the worst belief's odds have moved by now, in
-    nats, under the accounting of the calibration.
+    nats, under the accounting of the calibration. `column` is the probability of the released
+    cell from each true cell under that accounting; of a guarantee it may be shown to anybody.
     """
 
     true_cell: int
     budget: float
     attempts: int
     losses: tuple[float, ...]
+    column: Array = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ class Protector:
         now = self._left.arrive()
         draw = self.calibration.draw(now.situation(), cell, self._randomness)
         after = now.observe(draw.column)
-        diary = Diary(cell, draw.budget, draw.attempts, self._losses(after))
+        diary = Diary(cell, draw.budget, draw.attempts, self._losses(after), draw.column)
         self._left = after
         return Release(now.step, draw.output, diary, self._caveats)
 

@@ -107,6 +107,14 @@ def test_the_account_reads_as_a_table() -> None:
         Account(10, 5, {"lost": 1}, 0)
 
 
+def test_a_frame_whose_index_repeats_is_cleaned_like_any_other() -> None:
+    """As pandas.concat leaves it if nobody asks for a new index."""
+    twice = pd.concat([walk().assign(track="a"), walk().assign(track="b")])
+    kept, account = clean(twice)
+    assert account.read == len(twice)
+    pd.testing.assert_frame_equal(kept, clean(twice.reset_index(drop=True))[0])
+
+
 def test_rules_can_be_set_and_are_checked() -> None:
     _, account = clean(walk(), Rules(max_speed=0.5))
     assert account.dropped["faster than 0.5 m/s"] > 0

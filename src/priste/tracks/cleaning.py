@@ -72,7 +72,7 @@ def clean(table: pd.DataFrame, rules: Rules | None = None) -> tuple[pd.DataFrame
         pd.Timestamp.now("UTC") + pd.Timedelta(days=1) if rules.latest is None else rules.latest
     )
     dropped: dict[str, int] = {}
-    rest = table
+    rest = table.reset_index(drop=True)
 
     def drop(bad: "pd.Series[bool] | NDArray[np.bool_]", reason: str) -> None:
         nonlocal rest

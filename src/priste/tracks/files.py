@@ -9,6 +9,7 @@ from priste.checks import listing
 from priste.errors import TrackError
 from priste.tracks import geojson, gpx, parquet
 from priste.tracks.geolife import read_plt, write_plt
+from priste.tracks.outputs import aside
 from priste.tracks.table import COLUMNS, track_table
 
 
@@ -41,20 +42,26 @@ def write(table: pd.DataFrame, path: str | Path) -> None:
     The file is written beside its place and moved there when it is whole.
     """
     path = Path(path)
-    writer = _WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise TrackError(
-            f"{path.name}: a name ending in {listing(sorted(_WRITERS), 9)} is expected"
-        )
+    suffix = checked_suffix(path)
+    with aside(path) as partial:
+        write_as(table, partial, suffix)
+
+
+def write_as(table: pd.DataFrame, path: Path, suffix: str) -> None:
+    """Write a track table to `path`, whatever its name, in the format that goes with `suffix`."""
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
         raise TrackError(f"a track table has a column {listing(missing)}; see track_table")
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        writer(table, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    _WRITERS[suffix.lower()](table, path)
+
+
+def checked_suffix(path: Path) -> str:
+    """Return the ending of the name of a file to write; refuse one that names no format."""
+    if path.suffix.lower() not in _WRITERS:
+        raise TrackError(
+            f"{path.name}: a name ending in {listing(sorted(_WRITERS), 9)} is expected"
+        )
+    return path.suffix
 
 
 def _read_csv(path: Path) -> pd.DataFrame:

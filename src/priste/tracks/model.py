@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-import zipfile
+import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from priste.errors import ModelFileError, PristeError, TrackError
+from priste.errors import ModelFileError, PristeError, TrackError, UnobservedRowsWarning
 from priste.grid import Grid
 from priste.mobility import Mobility
 from priste.tracks.discretise import Clock, discretise, unbroken
+from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap, Outside
 from priste.tracks.windows import zone
 
@@ -36,6 +38,11 @@ class Model:
     mobility: Mobility
     time_zone: str
     provenance: dict[str, Any]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells this model from every other: the SHA-256 of all it holds."""
+        return _checksum(_content(self)).hex()
 
     def clock(self, start: pd.Timestamp) -> Clock:
         """Return the clock of a stream that begins at `start`."""
@@ -88,16 +95,21 @@ def fit_model(
         for start, run in unbroken(stream):
             sequences.append(run)
             starts.append(start)
-    if not sequences:
-        raise TrackError("no fix lies on the map, so there is nothing to learn from")
-    mobility = Mobility.fit(
-        sequences,
-        place.grid.n_cells,
-        order=order,
-        smoothing=smoothing,
-        period=DAY // length if time_of_day else None,
-        starts=starts if time_of_day else None,
-    )
+    if not any(len(run) > 1 for run in sequences):
+        raise TrackError(
+            f"there is nothing to learn from: the {len(table)} fixes hold no two steps of {length} "
+            f"in a row on the map"
+        )
+    with warnings.catch_warnings():  # of a whole city most cells are never left: see provenance
+        warnings.simplefilter("ignore", UnobservedRowsWarning)
+        mobility = Mobility.fit(
+            sequences,
+            place.grid.n_cells,
+            order=order,
+            smoothing=smoothing,
+            period=DAY // length if time_of_day else None,
+            starts=starts if time_of_day else None,
+        )
     provenance = {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "fixes": len(table),
@@ -113,7 +125,18 @@ def fit_model(
 
 
 def save_model(model: Model, path: str | Path) -> None:
-    """Write the model to one file, with a checksum; it is moved into place when it is whole."""
+    """Write the model to one file, with a checksum; it is moved into place when it is whole.
+
+    A model learned from one person's tracks holds that person's habits, so only the owner of the
+    file can read it.
+    """
+    content = _content(model)
+    checksum = np.frombuffer(_checksum(content), dtype=np.uint8)
+    with aside(path, private=True) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, checksum=checksum, **content)  # type: ignore[arg-type]
+
+
+def _content(model: Model) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {
         "initial": model.mobility.initial,
         "cell_of_state": model.mobility.cell_of_state,
@@ -139,16 +162,7 @@ def save_model(model: Model, path: str | Path) -> None:
         "provenance": model.provenance,
     }
     text = json.dumps(meta, sort_keys=True)
-    content = {**arrays, "meta": np.frombuffer(text.encode(), dtype=np.uint8)}
-    checksum = np.frombuffer(_checksum(content), dtype=np.uint8)
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            np.savez_compressed(file, checksum=checksum, **content)  # type: ignore[arg-type]
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    return {**arrays, "meta": np.frombuffer(text.encode(), dtype=np.uint8)}
 
 
 def load_model(path: str | Path) -> Model:
@@ -159,7 +173,7 @@ def load_model(path: str | Path) -> Model:
             content = {name: archive[name] for name in archive.files}
     except OSError:
         raise ModelFileError(f"{path} is not a file that can be read") from None
-    except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
+    except Exception as error:  # a damaged archive raises almost anything
         raise ModelFileError(f"{path.name} is not a model file: {error}") from error
     checksum = content.pop("checksum", None)
     if checksum is None or "meta" not in content:

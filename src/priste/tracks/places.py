@@ -50,7 +50,19 @@ class LocalMap:
         tails = (1 - coverage) / 2, (1 + coverage) / 2
         south, north = np.quantile(table["latitude"], tails)
         west, east = np.quantile(table["longitude"], tails)
-        centre = float((south + north) / 2), float((west + east) / 2)
+        return cls.within(float(south), float(west), float(north), float(east), cells=cells)
+
+    @classmethod
+    def within(
+        cls, south: float, west: float, north: float, east: float, *, cells: int = 400
+    ) -> "LocalMap":
+        """Return a map of at most `cells` square cells over a rectangle given in degrees."""
+        if not (-90 <= south <= north <= 90 and -180 <= west <= east <= 180):
+            raise TrackError(
+                f"a map needs south below north and west below east, in degrees; "
+                f"got {south}, {west}, {north}, {east}"
+            )
+        centre = (south + north) / 2, (west + east) / 2
         x, y = _projection(*centre).transform([west, east], [south, north])
         width, height = (1.01 * max(ends[1] - ends[0], 0.1) for ends in (x, y))  # a little margin
         size = float(np.sqrt(width * height / whole(cells, "cells", TrackError, least=1)))

@@ -1,0 +1,133 @@
+"""The pictures of a report."""
+
+from collections import Counter
+
+import matplotlib.dates
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from priste.odds import as_odds
+from priste.report.findings import EventFinding, Findings
+
+INK, SECRET, TRUE, RELEASED = "#333333", "#c9403a", "#2b6ca3", "#e39b2d"
+
+
+def draw(findings: Findings) -> dict[str, Figure]:
+    """Return the figures by name."""
+    figures = {"map": draw_map(findings), "odds": draw_odds(findings)}
+    if findings.is_private:
+        figures["error"] = draw_errors(findings)
+    return figures
+
+
+def draw_map(findings: Findings) -> Figure:
+    """Draw regions, released cells and, in a private report, the true path."""
+    grid = findings.model.place.grid
+    width, height = grid.columns * grid.cell_size, grid.rows * grid.cell_size
+    figure = Figure(figsize=(6.4, 0.8 + 6.0 * min(max(height / width, 0.5), 1.4)))
+    figure.set_layout_engine("constrained")
+    axes = figure.subplots()
+    lines = [[(x, 0), (x, height)] for x in np.arange(grid.columns + 1) * grid.cell_size]
+    lines += [[(0, y), (width, y)] for y in np.arange(grid.rows + 1) * grid.cell_size]
+    axes.add_collection(LineCollection(lines, colors="#e8e8e8", linewidths=0.5, zorder=0))
+    for k, event in enumerate(findings.events):
+        for i, cell in enumerate(event.cells):
+            corner = grid.centres[cell] - grid.cell_size / 2
+            label = "sensitive places" if k == i == 0 else None
+            square = Rectangle(
+                tuple(corner), grid.cell_size, grid.cell_size, color=SECRET, alpha=0.25, lw=0
+            )
+            square.set_label(label or "_")
+            axes.add_patch(square)
+    times = Counter(findings.released.values())
+    x, y = grid.centres[list(times)].T
+    sizes = 18 + 90 * np.array(list(times.values())) / max(times.values())
+    axes.scatter(x, y, s=sizes, marker="s", color=RELEASED, ec="white", label="released", zorder=2)
+    if findings.true is not None:
+        x, y = grid.centres[list(findings.true.values())].T
+        axes.plot(x, y, "-o", color=TRUE, ms=3.5, lw=1.2, label="true (private)", zorder=3)
+    axes.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    axes.set(xlabel="kilometres to the east", ylabel="kilometres to the north")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=9)
+    return figure
+
+
+def draw_odds(findings: Findings) -> Figure:
+    """Draw the odds an observer could hold, against the promised band, one panel per event."""
+    n = len(findings.events)
+    figure = Figure(figsize=(8.4, 0.9 + 2.7 * n))
+    figure.set_layout_engine("constrained")
+    panels = np.atleast_1d(figure.subplots(n, 1, sharex=True))
+    for axes, event in zip(panels, findings.events, strict=True):
+        _draw_event(axes, event, findings)
+    _clock(panels[-1], findings)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=8.5)
+    return figure
+
+
+def _draw_event(axes: Axes, event: EventFinding, findings: Findings) -> None:
+    times = findings.times(range(len(event.losses)))
+    length = findings.certificate.clock.length
+    for k, step in enumerate(event.steps):
+        begin = findings.times([step])[0]
+        label = "the event's time" if k == 0 else None
+        axes.axvspan(begin, begin + length, color="#f7e9e8", lw=0, label=label)
+    low, high = event.before * np.exp([-event.epsilon, event.epsilon])
+    axes.axhspan(low, high, color=TRUE, alpha=0.15, label="promised")
+    for sign in (-1, 1):
+        axes.plot(
+            times,
+            event.before * np.exp(sign * event.losses),
+            color=SECRET,
+            lw=1,
+            ls="--",
+            label="as far as anybody protected against can be moved" if sign > 0 else None,
+        )
+    axes.plot(times, event.after, color=TRUE, lw=1.6, label="who believes the model")
+    axes.set_yscale("log")
+    axes.set_ylim(low / 1.35, high * 1.35)
+    ticks = [low, event.before, high]
+    axes.set_yticks(ticks, [as_odds(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.set_title(f"Odds on “{event.name}”, ε = {event.epsilon:g}", loc="left", fontsize=10)
+
+
+def draw_errors(findings: Findings) -> Figure:
+    """Draw error and budget over time, and how the errors are distributed."""
+    errors, budgets = findings.errors, findings.budgets
+    if errors is None or budgets is None:
+        raise ValueError("a public report has no errors to draw")
+    figure = Figure(figsize=(8.4, 5.6))
+    figure.set_layout_engine("constrained")
+    panels = figure.subplot_mosaic([["error", "spread"], ["budget", "spread"]], width_ratios=[2, 1])
+    times = findings.times(list(findings.released))
+    panels["error"].plot(times, errors, ".", color=TRUE, ms=5)
+    panels["error"].axhline(errors.mean(), color=INK, lw=0.8, ls=":")
+    panels["error"].set_title("Distance between true and released, km", loc="left", fontsize=10)
+    panels["error"].set_ylim(bottom=0)
+    panels["budget"].plot(times, list(budgets.values()), drawstyle="steps-post", color=RELEASED)
+    panels["budget"].set_title(
+        "Budget of the noise, per km (0: tells nothing)", loc="left", fontsize=10
+    )
+    panels["budget"].set_ylim(bottom=0)
+    for name in ("error", "budget"):
+        _clock(panels[name], findings)
+    panels["spread"].hist(errors, bins=20, color=TRUE, orientation="horizontal")
+    panels["spread"].axhline(errors.mean(), color=INK, lw=0.8, ls=":", label="mean")
+    panels["spread"].set_title("How often, km", loc="left", fontsize=10)
+    panels["spread"].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _clock(axes: Axes, findings: Findings) -> None:
+    zone = findings.model.time_zone
+    begin, end = findings.times([0, findings.certificate.n_steps])
+    axes.set_xlim(begin, end)
+    locator = matplotlib.dates.AutoDateLocator(tz=zone, maxticks=7)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    formatter = matplotlib.dates.ConciseDateFormatter(locator, tz=zone)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_formatter(formatter)

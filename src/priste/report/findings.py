@@ -1,0 +1,100 @@
+"""The numbers of a report, computed once; figures and pages only show them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from priste.checks import Array
+from priste.events import atoms
+from priste.tracks.certificate import Certificate
+from priste.tracks.cleaning import Account
+from priste.tracks.model import Model
+from priste.tracks.protect import ProtectedTrack
+
+
+@dataclass(frozen=True, eq=False)
+class EventFinding:
+    """What a stream tells about one event.
+
+    `losses` is the worst over the adversary's beliefs after each step, `before` and `after` the
+    odds of who believes the model.
+    """
+
+    name: str
+    epsilon: float
+    cells: tuple[int, ...]
+    steps: tuple[int, ...]
+    losses: Array
+    before: float
+    after: Array
+
+    @property
+    def worst(self) -> float:
+        """The largest loss of all steps."""
+        return float(self.losses.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """All that a report shows; what is None is private and left out of a public report."""
+
+    model: Model
+    certificate: Certificate
+    events: tuple[EventFinding, ...]
+    true: dict[int, int] | None = None
+    budgets: dict[int, float] | None = None
+    account: Account | None = None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the report shows where the person was."""
+        return self.true is not None
+
+    @property
+    def released(self) -> dict[int, int]:
+        """The released cell of each step that has one."""
+        return {step: cell for step, (cell, _) in self.certificate.releases.items()}
+
+    @property
+    def errors(self) -> Array | None:
+        """The distance between true and released cell, in kilometres, per release."""
+        if self.true is None:
+            return None
+        distances = self.model.place.grid.distances
+        return np.array([distances[self.true[s], c] for s, c in self.released.items()])
+
+    def times(self, steps: "list[int] | range") -> pd.DatetimeIndex:
+        """Return when steps begin, on the wall clock of the model's zone."""
+        return self.certificate.clock.time_of(list(steps)).tz_convert(self.model.time_zone)
+
+
+def findings(
+    track: ProtectedTrack, account: Account | None = None, *, private: bool = True
+) -> Findings:
+    """Return the findings of a protected track; without `private` only what anybody may see."""
+    certificate, model = track.certificate, track.stream.model
+    losses, odds = certificate.losses(model), certificate.odds(model)
+    events = []
+    for promise in certificate.promises:
+        parts = list(atoms(promise.event)) if promise.event is not None else []
+        events.append(
+            EventFinding(
+                promise.name,
+                promise.epsilon,
+                tuple(sorted({cell for part in parts for cell in part.cells})),
+                tuple(sorted({part.step for part in parts})),
+                losses[promise.name],
+                *odds[promise.name],
+            )
+        )
+    if not private:
+        return Findings(model, certificate, tuple(events))
+    return Findings(
+        model,
+        certificate,
+        tuple(events),
+        {r.step: r.private.true_cell for r in track.releases},
+        {r.step: r.private.budget for r in track.releases},
+        account,
+    )

@@ -1,0 +1,42 @@
+"""Events as plain JSON values and back, so that a certificate can say what it is about."""
+
+from typing import Any
+
+from priste.errors import EventError
+from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not, at, at_least, presence
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """Return the event as nested dictionaries."""
+    match event:
+        case At(cells, step):
+            return {"presence": {"cells": list(cells), "steps": [step]}}
+        case AnyOf((At(cells, _), *_)) if event == presence(cells, event.steps):
+            return {"presence": {"cells": list(cells), "steps": list(event.steps)}}
+        case AnyOf(events):
+            return {"any": [to_json(part) for part in events]}
+        case AllOf(events):
+            return {"all": [to_json(part) for part in events]}
+        case AtLeast(k, events):
+            return {"at_least": {"k": k, "events": [to_json(part) for part in events]}}
+        case Not(inner):
+            return {"not": to_json(inner)}
+    raise EventError(f"an event is made of at, presence, pattern, ...; got {event!r}")
+
+
+def from_json(value: Any) -> Event:
+    """Return the event that `to_json` wrote."""
+    match value:
+        case {"presence": {"cells": cells, "steps": [step]}}:
+            return at(cells, step)
+        case {"presence": {"cells": cells, "steps": steps}}:
+            return presence(cells, steps)
+        case {"any": [*parts]}:
+            return AnyOf(tuple(map(from_json, parts)))
+        case {"all": [*parts]}:
+            return AllOf(tuple(map(from_json, parts)))
+        case {"at_least": {"k": k, "events": [*parts]}}:
+            return at_least(k, map(from_json, parts))
+        case {"not": inner}:
+            return Not(from_json(inner))
+    raise EventError(f"this is not an event: {str(value)[:80]}")

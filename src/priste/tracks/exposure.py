@@ -1,0 +1,76 @@
+"""How much a mechanism alone, without protection, would tell about events on a track."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from priste.checks import Array
+from priste.mechanisms import Mechanism
+from priste.quantify import posterior_odds, prior_odds, privacy_loss
+from priste.randomness import Randomness
+from priste.tracks.certificate import Adversary, adversary_prior
+from priste.tracks.events_file import NamedProtection
+from priste.tracks.model import Model
+from priste.tracks.places import Outside
+from priste.tracks.protect import Events, Stream
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """What one drawn stream tells about one event (private: it depends on the true track).
+
+    `losses` is the worst over the adversary's beliefs after each step; `before` and `after` are the
+    odds of who believes the model.
+    """
+
+    named: NamedProtection
+    times: pd.DatetimeIndex
+    losses: Array
+    before: float
+    after: Array
+
+    @property
+    def worst_step(self) -> int:
+        """The first step at which the loss is largest."""
+        return int(np.argmax(self.losses))
+
+    @property
+    def crossed(self) -> int | None:
+        """The first step at which the loss exceeds the ε of the event, if it does."""
+        beyond = np.flatnonzero(self.losses > self.named.protection.epsilon)
+        return int(beyond[0]) if len(beyond) else None
+
+
+def expose_track(
+    table: pd.DataFrame,
+    model: Model,
+    events: Events,
+    mechanism: Mechanism,
+    *,
+    adversary: Adversary = "near",
+    rho: float = 0.1,
+    outside: Outside = "clamp",
+    seed: int | None = None,
+) -> list[Exposure]:
+    """Draw the track's cells through `mechanism` once and return what that tells, per event."""
+    stream = Stream.of(table, model, outside=outside)
+    named = stream.events(events)
+    mobility = model.mobility_from(stream.clock.start)
+    prior = adversary_prior(adversary, mobility, rho)
+    lottery, randomness = mechanism.lottery(), Randomness(seed)
+    columns = [
+        np.ones(mobility.n_cells) if cell is None else lottery[:, randomness.draw(lottery[cell])]
+        for cell in stream.cells
+    ]
+    times = stream.clock.time_of(range(stream.n_steps))
+    return [
+        Exposure(
+            each,
+            times,
+            privacy_loss(each.protection.event, mobility, columns, prior, each.protection.sides),
+            prior_odds(each.protection.event, mobility),
+            posterior_odds(each.protection.event, mobility, None, columns),
+        )
+        for each in named
+    ]

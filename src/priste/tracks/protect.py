@@ -1,0 +1,163 @@
+"""The whole job on a table: fixes in, a protected track, its certificate and a diary out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from priste.calibration import Calibration, EveryOutput
+from priste.checks import Array
+from priste.errors import TrackError
+from priste.mechanisms import Mechanism, PlanarLaplace
+from priste.progress import Progress, progress_line
+from priste.protector import Protector, Release
+from priste.tracks.certificate import Adversary, Certificate, adversary_prior
+from priste.tracks.discretise import Clock, as_track, discretise
+from priste.tracks.events_file import NamedProtection, read_events
+from priste.tracks.model import Model
+from priste.tracks.places import OFF_THE_MAP, Outside
+
+DAY = pd.Timedelta(days=1)
+
+Events = str | Path | Sequence[NamedProtection]
+"""An events file, or what was read from one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A person's fixes as steps and cells of a model: private, except `clock` and `n_steps`."""
+
+    model: Model
+    clock: Clock
+    n_steps: int
+    cells: list[int | None]
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, model: Model, *, outside: Outside = "clamp") -> "Stream":
+        """Return the stream of all the fixes of one person, over whole days of the model's zone.
+
+        Whole days, so that neither when it begins nor when it ends tells anything.
+        """
+        if table.empty:
+            raise TrackError("the track has no fixes left to protect")
+        inside = model.place.cell_at(table["latitude"], table["longitude"], outside="drop")
+        if (inside == OFF_THE_MAP).all():
+            raise TrackError("no fix of the track lies on the model's map")
+        if "user" in table and table["user"].nunique() > 1:
+            raise TrackError(
+                f"the table holds {table['user'].nunique()} users; protect one person at a time"
+            )
+        first, last = (
+            moment.tz_convert(model.time_zone).normalize()
+            for moment in (table["time"].min(), table["time"].max())
+        )
+        end = (last.tz_localize(None) + DAY).tz_localize(
+            model.time_zone, ambiguous=True, nonexistent="shift_forward"
+        )
+        clock = model.clock(first)
+        n_steps = -(-(end - first) // model.step)
+        cells = discretise(table, model.place, clock, steps=n_steps, outside=outside)
+        return cls(model, clock, n_steps, cells)
+
+    def events(self, events: Events) -> list[NamedProtection]:
+        """Return the protections of an events file for this stream."""
+        if isinstance(events, str | Path):
+            return read_events(events, self.model.place, self.clock, self.n_steps)
+        return list(events)
+
+
+@dataclass(frozen=True, eq=False)
+class ProtectedTrack:
+    """What came of a protected stream. `released` and `certificate` are public, the rest is not."""
+
+    stream: Stream
+    named: tuple[NamedProtection, ...]
+    releases: tuple[Release, ...]
+    certificate: Certificate
+
+    @cached_property
+    def released(self) -> pd.DataFrame:
+        """The released track: the centre of each released cell at the start of its step."""
+        steps, cells = ([r.step for r in self.releases], [r.cell for r in self.releases])
+        return as_track(steps, cells, self.stream.model.place, self.stream.clock)
+
+    @cached_property
+    def errors(self) -> Array:
+        """How far each released cell lies from the true one, in kilometres (private)."""
+        distances = self.stream.model.place.grid.distances
+        return np.array([distances[r.private.true_cell, r.cell] for r in self.releases])
+
+    @cached_property
+    def diary(self) -> pd.DataFrame:
+        """One row per release with what must stay on the device (private)."""
+        private = [r.private for r in self.releases]
+        true = as_track(
+            [r.step for r in self.releases],
+            [p.true_cell for p in private],
+            self.stream.model.place,
+            self.stream.clock,
+        )
+        table = pd.DataFrame(
+            {
+                "step": [r.step for r in self.releases],
+                "time": true["time"],
+                "true_cell": [p.true_cell for p in private],
+                "true_latitude": true["latitude"],
+                "true_longitude": true["longitude"],
+                "released_cell": [r.cell for r in self.releases],
+                "error_km": self.errors,
+                "budget": [p.budget for p in private],
+                "attempts": [p.attempts for p in private],
+            }
+        )
+        losses = {
+            f"loss {each.name}": [p.losses[i] for p in private] for i, each in enumerate(self.named)
+        }
+        return table.assign(**losses)
+
+
+def protect_track(
+    table: pd.DataFrame,
+    model: Model,
+    events: Events,
+    *,
+    adversary: Adversary = "near",
+    rho: float = 0.1,
+    mechanism: Mechanism | None = None,
+    calibration: Calibration | None = None,
+    outside: Outside = "clamp",
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> ProtectedTrack:
+    """Protect a clean table of one person's fixes.
+
+    By default against an adversary whose belief about the start is the model's except for a tenth,
+    which may be anything; with planar Laplace noise of budget 1 per kilometre, weakened as far as
+    the events need. Fixes off the map count for its border (``outside="clamp"``).
+    """
+    stream = Stream.of(table, model, outside=outside)
+    named = stream.events(events)
+    mobility = model.mobility_from(stream.clock.start)
+    protector = Protector(
+        mobility,
+        PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism,
+        [each.protection for each in named],
+        adversary_prior(adversary, mobility, rho),
+        EveryOutput() if calibration is None else calibration,
+        seed,
+    )
+    report = progress or progress_line("protecting")
+    releases = []
+    for step, cell in enumerate(stream.cells, start=1):
+        if cell is None:
+            protector.skip()
+        else:
+            releases.append(protector.release(cell))
+        report(step / stream.n_steps)
+    certificate = Certificate.of(
+        protector, releases, named, model, stream.clock, stream.n_steps, adversary, rho
+    )
+    return ProtectedTrack(stream, tuple(named), tuple(releases), certificate)

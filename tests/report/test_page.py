@@ -1,0 +1,98 @@
+import re
+import stat
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from priste.odds import as_odds
+from priste.report import Findings, findings, write_report
+from priste.tracks import ProtectedTrack, clean, protect_track
+from tests.tracks import city
+
+
+@pytest.fixture(scope="module")
+def track(tmp_path_factory: pytest.TempPathFactory) -> ProtectedTrack:
+    events = city.events_file(tmp_path_factory.mktemp("events"))
+    return protect_track(city.days(10, 11), city.model(), events, seed=1)
+
+
+@pytest.fixture(scope="module")
+def private(track: ProtectedTrack) -> Findings:
+    return findings(track, clean(city.days(10, 11))[1])
+
+
+def text_of(page: Path) -> str:
+    return unescape(re.sub(r"<[^>]+>", "|", page.read_text()))
+
+
+def test_every_number_on_the_page_is_the_one_computed(
+    track: ProtectedTrack, private: Findings, tmp_path: Path
+) -> None:
+    page, *_ = write_report(private, tmp_path / "report.html")
+    text = text_of(page)
+    losses = track.certificate.losses(city.model())
+    odds = track.certificate.odds(city.model())
+    for name, epsilon in (("treatment", 0.8), ("odd", 1.5)):
+        before, after = odds[name]
+        low, high = (as_odds(before * np.exp(sign * epsilon)) for sign in (-1, 1))
+        row = (name, f"{epsilon}", as_odds(before), f"{low} to {high}", as_odds(after[-1]))
+        assert "||".join([*row, f"{losses[name].max():.4f}"]) in text
+    errors = track.diary["error_km"]
+    assert f"mean distance||{errors.mean():.2f} km" in text
+    assert f"median||{errors.median():.2f} km" in text
+    assert f"95 of 100 are below||{errors.quantile(0.95):.2f} km" in text
+    assert f"off by||{city.PLACE.grid.distances.mean():.2f} km" in text
+    assert "fixes read||24|" in text
+    assert "kept||24|" in text
+    for sentence in track.certificate.sentences():
+        assert sentence in text
+
+
+def test_a_private_report_says_so_and_is_for_its_owner_alone(
+    private: Findings, tmp_path: Path
+) -> None:
+    files = write_report(private, tmp_path / "report.html")
+    assert "Do not share it" in files[0].read_text()
+    assert {path.suffix for path in files} == {".html", ".svg", ".png"}
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in files)
+
+
+def test_a_public_report_holds_nothing_of_the_true_track(
+    track: ProtectedTrack, tmp_path: Path
+) -> None:
+    public = findings(track, private=False)
+    assert public.true is None
+    assert public.errors is None
+    assert public.account is None
+    files = write_report(public, tmp_path / "public.html")
+    text = files[0].read_text()
+    assert "true (private)" not in text
+    assert "mean distance" not in text
+    assert not any("error" in path.name for path in files)
+
+
+def test_the_page_needs_no_network(private: Findings, tmp_path: Path) -> None:
+    page, *_ = write_report(private, tmp_path / "report.html")
+    links = re.findall(r'(?:src|href)="([^"]+)"', page.read_text())
+    assert all(link.startswith("#") for link in links)
+    assert "@import" not in page.read_text()
+    assert "<script" not in page.read_text()
+
+
+def test_the_names_in_the_figures_do_not_mix(private: Findings, tmp_path: Path) -> None:
+    page, *_ = write_report(private, tmp_path / "report.html")
+    text = page.read_text()
+    names = re.findall(r'\bid="([^"]+)"', text)
+    assert len(names) == len(set(names))
+    assert set(re.findall(r"url\(#([^)]+)\)", text)) <= set(names)
+
+
+def test_names_of_events_cannot_inject_markup(tmp_path: Path) -> None:
+    text = city.EVENTS.replace("[events.treatment]", '[events."<b>x</b>"]').replace(
+        '"treatment and not quiet"', '"quiet"'
+    )
+    track = protect_track(city.days(10, 11), city.model(), city.events_file(tmp_path, text), seed=1)
+    page, *_ = write_report(findings(track), tmp_path / "report.html")
+    assert "<b>x</b>" not in page.read_text()

@@ -1,0 +1,354 @@
+"""The command, as a person runs it."""
+
+import json
+import os
+import resource
+import stat
+import sys
+import tarfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from priste import cli
+from priste.tracks import Certificate, load_model, read, save_model, write
+from tests.tracks import city
+from tests.tracks.tables import shared_data
+from tests.tracks.test_certificate import promises_hold
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*words: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["priste", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        return Ended(code if isinstance(code, int) else 0, captured.out, captured.err)
+
+    return command
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """A folder with a model, an events file and a day to protect."""
+    save_model(city.model(), tmp_path / "model.npz")
+    city.events_file(tmp_path)
+    write(city.days(10, 11), tmp_path / "day.gpx")
+    return tmp_path
+
+
+def names(folder: Path) -> set[str]:
+    return {str(p.relative_to(folder)) for p in folder.rglob("*")}
+
+
+def test_protect_leaves_a_track_a_certificate_and_a_diary_kept_apart(run: Run, desk: Path) -> None:
+    ended = run("protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml")
+    assert ended.code == 0, ended.err
+    assert "the other 0.1 may be anything" in ended.out
+    released = read(desk / "day.protected.gpx")
+    assert len(released) == 24
+    certificate = Certificate.load(desk / "day.protected.certificate.json")
+    place = load_model(desk / "model.npz").place
+    cells = place.cell_at(released["latitude"], released["longitude"])
+    assert cells.tolist() == [cell for cell, _ in certificate.releases.values()]
+    private = desk / "day.protected.private"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in private.iterdir())
+    diary = pd.read_csv(private / "diary.csv")
+    assert len(diary) == 24
+    assert f"mean error {diary['error_km'].mean():.2f} km" in ended.out
+    assert "private" not in (desk / "day.protected.certificate.json").read_text()
+
+
+@pytest.mark.parametrize("ending", ["csv", "geojson", "parquet", "geoparquet", "plt"])
+def test_the_output_has_the_format_of_the_input(run: Run, desk: Path, ending: str) -> None:
+    track = desk / f"day.{ending}"
+    write(city.days(10, 11), track)
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    ended = run("protect", track, *paths, "--no-report", "--json")
+    assert ended.code == 0, ended.err
+    assert ended.json["public"]["track"].endswith(f"day.protected.{ending}")
+    assert len(read(ended.json["public"]["track"])) == ended.json["releases"] == 24
+
+
+def test_a_second_release_of_the_same_track_is_refused(run: Run, desk: Path) -> None:
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    assert run("protect", desk / "day.gpx", *paths, "--no-report").code == 0
+    before = (desk / "day.protected.gpx").read_bytes()
+    ended = run("protect", desk / "day.gpx", *paths, "--no-report")
+    assert ended.code == 3
+    assert "Releasing the same time twice tells more" in " ".join(ended.err.split())
+    assert (desk / "day.protected.gpx").read_bytes() == before
+    assert run("protect", desk / "day.gpx", *paths, "--no-report", "--force").code == 0
+
+
+def test_audit_computes_the_promise_again_and_notices_a_broken_one(run: Run, desk: Path) -> None:
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    run("protect", desk / "day.gpx", *paths, "--no-report", "--seed", 1)
+    certificate = desk / "day.protected.certificate.json"
+    kept = run("audit", certificate, "-m", desk / "model.npz", "--samples", 2, "--steps", 2)
+    assert kept.code == 0, kept.err
+    assert kept.out.count(": kept") >= 2
+    assert "lower bounds" in kept.out
+    content = json.loads(certificate.read_text())
+    content["promises"][0]["epsilon"] = 0.01
+    certificate.write_text(json.dumps(content))
+    broken = run("audit", certificate, "-m", desk / "model.npz", "--json")
+    assert broken.code == 4
+    assert broken.json["treatment"]["kept"] is False
+    assert broken.json["odd"]["kept"] is True
+
+
+def test_explain_says_what_a_certificate_and_a_number_mean(run: Run, desk: Path) -> None:
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    run("protect", desk / "day.gpx", *paths, "--no-report", "--hide-events")
+    certificate = desk / "day.protected.certificate.json"
+    ended = run("explain", certificate)
+    assert ended.code == 0
+    assert "The events are withheld" in ended.out
+    assert "treatment" not in certificate.read_text()
+    number = run("explain", "--epsilon", 0.5)
+    assert "An observer who gave 1:9 before gives at least 1:14.8 and at most 1:5.46 now" in (
+        number.out
+    )
+    assert run("explain").code == 3
+    assert run("explain", "--epsilon", 0).code == 3
+
+
+def test_quantify_says_which_event_and_when(run: Run, desk: Path) -> None:
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    words = "quantify", desk / "day.gpx", *paths, "--budget", 3, "--seed", 1
+    told = run(*words, "--json").json
+    shown = run(*words)
+    assert shown.code == 0
+    for name, found in told.items():
+        step = int(np.argmax(found["losses"]))
+        assert f"“{name}”" in shown.out
+        assert f"largest loss {found['losses'][step]:.4f} at step {step}," in shown.out
+    assert not [p for p in desk.iterdir() if "protected" in p.name]
+
+
+def test_fit_and_simulate_make_a_model_and_tracks_from_it(run: Run, tmp_path: Path) -> None:
+    write(city.days(0, 10), tmp_path / "past.csv")
+    model = tmp_path / "model.npz"
+    where = "--time-zone", city.ZONE, "--bounds", "52.50,13.36,52.54,13.44", "--cells", 30
+    ended = run(
+        "fit", tmp_path / "past.csv", "-o", model, "--step", "1h", *where, "--share", 0.5, "--json"
+    )
+    assert ended.code == 0, ended.err
+    assert ended.json["account"]["read"] == 240
+    assert ended.json["fixes"] == 120
+    assert "5 with fixes" in ended.json["days"]
+    learned = load_model(model)
+    assert learned.fingerprint == ended.json["fingerprint"]
+    assert stat.S_IMODE(model.stat().st_mode) == 0o600
+    made = run("simulate", "-m", model, "-o", tmp_path / "fake.gpx", "--days", 3, "--seed", 5)
+    assert made.code == 0, made.err
+    fake = read(tmp_path / "fake.gpx")
+    assert len(fake) == 72
+    assert fake["track"].nunique() == 3
+    assert (learned.place.cell_at(fake["latitude"], fake["longitude"], outside="drop") >= 0).all()
+
+
+def test_the_demo_runs_as_a_command(run: Run, tmp_path: Path) -> None:
+    ended = run("demo", "--out", tmp_path / "demo")
+    assert ended.code == 0, ended.err
+    assert (tmp_path / "demo" / "private" / "report.html").exists()
+
+
+TRACKS = {
+    "empty": ("time,latitude,longitude\n", "holds no fixes"),
+    "no times": ("latitude,longitude\n52.5,13.4\n", "has no column for time"),
+    "naive": ("time,latitude,longitude\n2024-05-16T08:00:00,52.52,13.4\n", "have no time zone"),
+    "mixed": (
+        "time,latitude,longitude\n2024-05-16T08:00:00Z,52.52,13.4\n2024-05-16T09:00:00,52.52,13.4\n",
+        "1 times of day.csv have no time zone",
+    ),
+    "not a number": (
+        "time,latitude,longitude\n2024-05-16T08:00:00Z,nan,13.4\n",
+        "no fixes are left",
+    ),
+    "latitude 400": (
+        "time,latitude,longitude\n2024-05-16T08:00:00Z,400,13.4\n",
+        "no fixes are left",
+    ),
+    "off the map": (
+        "time,latitude,longitude\n2024-05-16T08:00:00Z,10,13.4\n",
+        "lies on the model's map",
+    ),
+    "no table": ("\x00\x01", "day.csv"),
+}
+
+
+@pytest.mark.parametrize("case", TRACKS)
+def test_a_bad_track_is_refused_and_nothing_written(run: Run, desk: Path, case: str) -> None:
+    text, message = TRACKS[case]
+    (desk / "day.csv").write_text(text)
+    before = names(desk)
+    ended = run("protect", desk / "day.csv", "-m", desk / "model.npz", "-e", desk / "events.toml")
+    assert ended.code == 3
+    assert message in " ".join(ended.err.split())
+    assert "Traceback" not in ended.err
+    assert names(desk) == before
+
+
+def test_one_point_is_released_but_teaches_nothing(run: Run, desk: Path) -> None:
+    (desk / "one.csv").write_text("time,latitude,longitude\n2024-05-16T08:00:00Z,52.52,13.4\n")
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    assert run("protect", desk / "one.csv", *paths, "--json").json["releases"] == 1
+    ended = run("fit", desk / "one.csv", "-o", desk / "new.npz")
+    assert ended.code == 3
+    assert "there is nothing to learn from: the 1 fixes" in " ".join(ended.err.split())
+    assert not (desk / "new.npz").exists()
+
+
+EVENTS = {
+    "malformed": ("[events", "is not TOML"),
+    "unknown field": (city.EVENTS + 'colour = "red"\n', "events.odd does not know colour"),
+    "zero": (city.EVENTS.replace("epsilon = 0.8", "epsilon = 0"), "events.treatment.epsilon"),
+    "region elsewhere": (
+        city.EVENTS.replace("latitude = 52.52", "latitude = 10.0"),
+        "regions.clinic",
+    ),
+    "window elsewhere": (
+        city.EVENTS.replace('from = "09:00"\nto = "13:00"', "end = 2020-01-01T00:00:00Z"),
+        "has no step in the stream",
+    ),
+    "code": (
+        city.EVENTS.replace("treatment and not quiet", "__import__('os').remove('day.gpx')"),
+        "may use only names, and, or, not and brackets",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EVENTS)
+def test_a_bad_events_file_is_refused_and_nothing_written(run: Run, desk: Path, case: str) -> None:
+    text, message = EVENTS[case]
+    city.events_file(desk, text)
+    before = names(desk)
+    ended = run("protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml")
+    assert ended.code == 3
+    assert message in " ".join(ended.err.split())
+    assert names(desk) == before
+
+
+def _tampered(path: Path) -> None:
+    with np.load(path) as archive:
+        content = {name: archive[name].copy() for name in archive.files}
+    content["initial"] = np.roll(content["initial"], 1)
+    with path.open("wb") as file:
+        np.savez_compressed(file, **content)
+
+
+def _damaged(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def _pickled(path: Path) -> None:
+    np.savez(path, meta=np.array([{"run": print}], dtype=object), allow_pickle=True)
+
+
+@pytest.mark.parametrize("spoil", [_tampered, _damaged, _pickled, lambda p: p.write_text("no")])
+def test_a_spoilt_model_is_refused_and_nothing_written(
+    run: Run, desk: Path, spoil: Callable[[Path], None]
+) -> None:
+    spoil(desk / "model.npz")
+    before = names(desk)
+    ended = run("protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml")
+    assert ended.code == 3
+    assert "model.npz" in ended.err
+    assert names(desk) == before
+
+
+def test_a_folder_that_cannot_be_written_to_leaves_nothing(run: Run, desk: Path) -> None:
+    before = names(desk)
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    for out in (desk / "nowhere" / "day.csv", desk / "events.toml" / "day.csv"):
+        ended = run("protect", desk / "day.gpx", *paths, "-o", out, "--private", desk / "mine")
+        assert ended.code == 5
+        assert "cannot write" in ended.err
+        assert names(desk) == before
+
+
+def test_a_full_disk_leaves_nothing(run: Run, desk: Path) -> None:
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    run("protect", desk / "day.gpx", *paths, "-o", desk / "warm.csv", "--no-report")
+    before = names(desk)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))  # a file cannot grow beyond
+    try:
+        ended = run("protect", desk / "day.gpx", *paths, "-o", desk / "o.csv", "--no-report")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert ended.code == 5
+    assert "nothing was left half done" in " ".join(ended.err.split())
+    assert names(desk) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_leaves_nothing(run: Run, desk: Path) -> None:
+    (desk / "locked").mkdir(mode=0o500)
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    ended = run("protect", desk / "day.gpx", *paths, "-o", desk / "locked" / "day.csv")
+    assert ended.code == 5
+
+
+def test_what_is_not_understood_ends_with_2(run: Run) -> None:
+    assert run("protect").code == 2
+    assert run("fly").code == 2
+    assert run("--help").code == 0
+
+
+def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
+    with tarfile.open(shared_data("geolife-8-users.tar.xz")) as tar:
+        members = (m for m in tar if m.name.startswith("Data/000/"))
+        tar.extractall(tmp_path, members=members, filter="data")
+    user, model = tmp_path / "Data" / "000", tmp_path / "model.npz"
+    beijing = "--bounds", "39.75,116.18,40.10,116.62", "--time-zone", "Asia/Shanghai"
+    fitted = run("fit", user, "-o", model, *beijing, "--cells", 400, "--share", 0.5, "--json")
+    assert fitted.code == 0, fitted.err
+    assert fitted.json["map"].startswith("20 × 20 cells")
+    assert fitted.json["account"]["read"] == fitted.json["account"]["kept"] == 173_870
+    (tmp_path / "events.toml").write_text(
+        'time_zone = "Asia/Shanghai"\n'
+        "[regions.campus]\ncircle = { latitude = 40.0, longitude = 116.327, radius_km = 0.8 }\n"
+        '[windows.morning]\nfrom = "08:00"\nto = "12:00"\n'
+        '[events.on_campus]\nkind = "presence"\nregion = "campus"\nwindow = "morning"\n'
+        "epsilon = 1.0\n"
+    )
+    day = "--from", "2009-07-02", "--until", "2009-07-03"
+    out = tmp_path / "shared.csv"
+    ended = run(
+        "protect", user, "-m", model, "-e", tmp_path / "events.toml", *day, "-o", out, "--json"
+    )
+    assert ended.code == 0, ended.err
+    certificate = json.loads((tmp_path / "shared.certificate.json").read_text())
+    assert len(read(out)) == len(certificate["releases"]) == ended.json["releases"] > 60
+    assert certificate["steps"] == 144
+    assert promises_hold(certificate, load_model(model), [62, 80, 100, 144])
+    assert ": kept" in run("audit", tmp_path / "shared.certificate.json", "-m", model).out

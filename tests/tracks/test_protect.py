@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from priste.errors import TrackError
+from priste.tracks import Stream, protect_track
+from tests.tracks import city
+
+
+def test_a_table_becomes_a_released_track(tmp_path: Path) -> None:
+    today = city.days(10, 11)
+    before = today.copy()
+    result = protect_track(today, city.model(), city.events_file(tmp_path), seed=0)
+    pd.testing.assert_frame_equal(today, before)
+    assert list(result.released.columns) == ["track", "time", "latitude", "longitude"]
+    assert result.released["time"].tolist() == today["time"].tolist()
+    cells = city.PLACE.cell_at(result.released["latitude"], result.released["longitude"])
+    assert cells.tolist() == result.diary["released_cell"].tolist()
+    true = city.PLACE.cell_at(today["latitude"], today["longitude"])
+    assert result.diary["true_cell"].tolist() == true.tolist()
+    np.testing.assert_array_equal(result.diary["error_km"], city.PLACE.grid.distances[true, cells])
+    assert (result.diary["loss treatment"] <= 0.8).all()
+    assert (result.diary["loss odd"] <= 1.5).all()
+
+
+def test_steps_without_a_fix_are_not_released(tmp_path: Path) -> None:
+    today = city.days(10, 11).iloc[[3, 4, 12]]
+    result = protect_track(today, city.model(), city.events_file(tmp_path))
+    assert [release.step for release in result.releases] == [3, 4, 12]
+    assert result.certificate.n_steps == 24
+
+
+def test_a_stream_covers_whole_days_of_the_models_zone() -> None:
+    stream = Stream.of(city.days(10, 11).iloc[[20]], city.model())
+    assert stream.clock.start == city.DAYS[10]
+    assert stream.n_steps == 24
+    stream = Stream.of(city.days(9, 12), city.model())
+    assert stream.n_steps == 72
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2024-03-31", 23), ("2024-10-27", 25)])
+def test_days_on_which_the_clock_changes_have_their_own_length(day: str, hours: int) -> None:
+    noon = pd.Timestamp(f"{day} 12:00", tz=city.ZONE).tz_convert("UTC")
+    table = city.days(10, 11).head(1).assign(time=noon)
+    stream = Stream.of(table, city.model())
+    assert stream.n_steps == hours
+
+
+def test_one_person_at_a_time() -> None:
+    two = city.days(10, 11).assign(user=["a", "b"] * 12)
+    with pytest.raises(TrackError, match="holds 2 users; protect one person at a time"):
+        Stream.of(two, city.model())
+
+
+def test_a_track_that_is_empty_or_elsewhere_is_refused() -> None:
+    with pytest.raises(TrackError, match="no fixes left"):
+        Stream.of(city.days(10, 11).head(0), city.model())
+    with pytest.raises(TrackError, match="no fix of the track lies on the model's map"):
+        Stream.of(city.days(10, 11).assign(latitude=10.0), city.model())
