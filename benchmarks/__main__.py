@@ -3,7 +3,8 @@
 import importlib
 import sys
 
-ALL = ["worst_case", "stream", "events", "every_output"]
+ALL = ["worst_case", "stream", "events", "every_output", "tracks"]
 
-for name in sys.argv[1:] or ALL:
+for word in sys.argv[1:] or ALL:
+    name = word.partition("=")[0]  # what follows is for the benchmark itself
     importlib.import_module(f"benchmarks.{name}").main()

@@ -17,6 +17,7 @@ import pytest
 
 from priste import cli
 from priste.tracks import Certificate, load_model, read, save_model, write
+from priste.tracks import model as model_file
 from tests.tracks import city
 from tests.tracks.tables import shared_data
 from tests.tracks.test_certificate import promises_hold
@@ -271,6 +272,24 @@ def _damaged(path: Path) -> None:
 
 def _pickled(path: Path) -> None:
     np.savez(path, meta=np.array([{"run": print}], dtype=object), allow_pickle=True)
+
+
+def _of_another_version(path: Path) -> None:
+    with np.load(path) as archive:
+        content = {name: archive[name] for name in archive.files if name != "checksum"}
+    text = content["meta"].tobytes().replace(b'"format": 1', b'"format": 2')
+    content["meta"] = np.frombuffer(text, dtype=np.uint8)
+    checksum = np.frombuffer(model_file._checksum(content), dtype=np.uint8)
+    with path.open("wb") as file:
+        np.savez_compressed(file, checksum=checksum, **content)
+
+
+def test_a_model_of_another_version_says_so(run: Run, desk: Path) -> None:
+    _of_another_version(desk / "model.npz")
+    ended = run("simulate", "-m", desk / "model.npz", "-o", desk / "fake.csv")
+    assert ended.code == 3
+    assert "has format 2, this version reads format 1" in " ".join(ended.err.split())
+    assert not (desk / "fake.csv").exists()
 
 
 @pytest.mark.parametrize("spoil", [_tampered, _damaged, _pickled, lambda p: p.write_text("no")])

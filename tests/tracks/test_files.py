@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from priste.errors import TrackError
-from priste.tracks import read, write
+from priste.tracks import read, read_geolife, write
 from tests.tracks.tables import random_table, shared_data
 
 
@@ -17,6 +17,21 @@ def test_a_round_trip_gives_back_every_fix(tmp_path: Path, ending: str) -> None:
     pd.testing.assert_frame_equal(read(tmp_path / f"day.{ending}"), table, check_exact=True)
     pd.testing.assert_frame_equal(table, before)
     assert [path.name for path in tmp_path.iterdir()] == [f"day.{ending}"]
+
+
+def test_a_folder_with_odd_files_is_read_file_by_file(tmp_path: Path) -> None:
+    table = random_table(20, seed=1).iloc[:10].drop(columns="elevation")
+    table = table.assign(time=table["time"].dt.floor("s"), track="a")
+    write(table, tmp_path / "a.plt")
+    text = (tmp_path / "a.plt").read_text()
+    (tmp_path / "b.plt").write_text(text.rstrip() + "\n\n")  # a line too many
+    (tmp_path / "c.plt").write_text("\n".join(text.splitlines()[:6]))  # no fixes
+    both = read_geolife(tmp_path)
+    assert both["track"].tolist() == ["a"] * 10 + ["b"] * 10
+    np.testing.assert_array_equal(both["latitude"][10:], table["latitude"])
+    (tmp_path / "d.plt").write_text(text + "1,2,3,4,5,6,7,8,9\n")
+    with pytest.raises(TrackError, match="d.plt is not a PLT file"):
+        read_geolife(tmp_path)
 
 
 def test_a_round_trip_through_plt(tmp_path: Path) -> None:

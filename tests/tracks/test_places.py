@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyproj import Geod
 
-from priste import Grid, GridError
+from priste import Grid, GridError, PlanarLaplace
 from priste.errors import TrackError
 from priste.tracks.places import OFF_THE_MAP, LocalMap
 from tests.tracks.tables import random_table
@@ -27,6 +27,37 @@ def test_distances_are_those_on_the_ground() -> None:
         metres = ground.inv(longitude[i], latitude[i], longitude[j], latitude[j])[2]
         cells = [0, 399, 210]
         assert BEIJING.grid.distances[cells[i], cells[j]] == pytest.approx(metres / 1e3, rel=1e-4)
+
+
+@pytest.mark.parametrize(("latitude", "longitude"), [(0.0, 0.0), (39.9, 116.4), (65.0, 25.5)])
+def test_distances_hold_across_a_map_of_50_km_anywhere(latitude: float, longitude: float) -> None:
+    place = LocalMap(Grid(20, 20, cell_size=2.5), latitude, longitude)
+    lat, lon = place.centres(range(400))
+    first, second = np.random.default_rng(0).integers(400, size=(2, 2000))
+    apart = first != second
+    first, second = first[apart], second[apart]
+    ground = Geod(ellps="WGS84").inv(lon[first], lat[first], lon[second], lat[second])[2] / 1e3
+    np.testing.assert_allclose(place.grid.distances[first, second], ground, rtol=1e-3, atol=0)
+
+
+@pytest.mark.parametrize(("latitude", "longitude"), [(0.0, 0.0), (39.9, 116.4), (65.0, 25.5)])
+def test_noise_spreads_alike_in_all_directions_on_the_ground(
+    latitude: float, longitude: float
+) -> None:
+    place = LocalMap(Grid(41, 41, cell_size=0.5), latitude, longitude)
+    middle = 20 * 41 + 20
+    weights = PlanarLaplace(place.grid, budget=1.0).emission()[middle]
+    lat, lon = place.centres(range(41 * 41))
+    others = np.arange(41 * 41) != middle
+    azimuth, _, metres = Geod(ellps="WGS84").inv(
+        np.full(others.sum(), lon[middle]),
+        np.full(others.sum(), lat[middle]),
+        lon[others],
+        lat[others],
+    )
+    east, north = metres * np.sin(np.radians(azimuth)), metres * np.cos(np.radians(azimuth))
+    spread = [weights[others] @ along**2 for along in (east, north, (east + north) / np.sqrt(2))]
+    np.testing.assert_allclose(spread, spread[0], rtol=2e-3)
 
 
 def test_rows_go_north_and_columns_go_east() -> None:

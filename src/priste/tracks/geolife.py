@@ -1,7 +1,9 @@
 """Geolife PLT: a file, a user's folder, or the whole data set."""
 
+import io
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from priste.errors import TrackError
@@ -10,24 +12,16 @@ from priste.tracks.table import track_table
 _HEADER_LINES = 6
 _FIELDS = ["latitude", "longitude", "zero", "altitude", "days", "date", "clock"]
 _NO_ALTITUDE = -777
+_COLUMNS = ["track", "time", "latitude", "longitude", "altitude"]
 
 
 def read_plt(path: Path) -> pd.DataFrame:
     """Return the fixes of one PLT file; its clock is GMT, its altitude in feet."""
+    body = _body(path)
     try:
-        lines = pd.read_csv(
-            path,
-            skiprows=_HEADER_LINES,
-            header=None,
-            names=_FIELDS,
-            dtype={"date": "string", "clock": "string"},
-        )
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        return _fixes(body).assign(track=path.stem)[_COLUMNS]
+    except (ValueError, pd.errors.ParserError) as error:
         raise TrackError(f"{path.name} is not a PLT file that can be read: {error}") from error
-    times = lines["date"] + "T" + lines["clock"] + "Z"
-    altitude = lines["altitude"].where(lines["altitude"] != _NO_ALTITUDE)
-    frame = lines[["latitude", "longitude"]].assign(time=times, track=path.stem, altitude=altitude)
-    return frame[["track", "time", "latitude", "longitude", "altitude"]]
 
 
 def read_geolife(folder: str | Path) -> pd.DataFrame:
@@ -39,9 +33,51 @@ def read_geolife(folder: str | Path) -> pd.DataFrame:
     files = sorted(folder.rglob("*.plt"))
     if not files:
         raise TrackError(f"{folder} holds no PLT files; give a user's folder or the Data folder")
-    frames = [read_plt(path).assign(user=_user(path, folder)) for path in files]
-    table = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+    bodies = [_body(path) for path in files]
+    rows = [body.count(b"\n") for body in bodies]
+    try:  # all as one text: most of the time per file is not spent on its fixes
+        table = _fixes(b"".join(bodies))
+        whole = len(table) == sum(rows)
+    except (ValueError, pd.errors.ParserError):
+        whole = False
+    if whole:
+        names, users = [path.stem for path in files], [_user(path, folder) for path in files]
+        table = table.assign(track=np.repeat(names, rows), user=np.repeat(users, rows))
+        table = table[[*_COLUMNS, "user"]]
+    else:  # some file is not as it should be: one by one, and the error will name it
+        frames = [read_plt(path).assign(user=_user(path, folder)) for path in files]
+        table = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+    if table.empty:
+        raise TrackError(f"the {len(files)} PLT files of {folder} hold no fixes")
     return track_table(table, where=str(folder))
+
+
+def _body(path: Path) -> bytes:
+    """Return the lines of a file after its header, each with its end."""
+    parts = path.read_bytes().split(b"\n", _HEADER_LINES)
+    body = parts[_HEADER_LINES] if len(parts) > _HEADER_LINES else b""
+    return body if not body or body.endswith(b"\n") else body + b"\n"
+
+
+def _fixes(body: bytes) -> pd.DataFrame:
+    """Parse lines of fixes. There are few different days and clocks, so each is read once."""
+    if not body:
+        return pd.DataFrame({name: [] for name in _COLUMNS})
+    lines = pd.read_csv(
+        io.BytesIO(body),
+        header=None,
+        names=_FIELDS,
+        dtype={"date": "category", "clock": "category"},
+    )
+    day, clock = lines["date"].cat, lines["clock"].cat
+    days = pd.to_datetime(day.categories, format="%Y-%m-%d", utc=True, errors="coerce")
+    clocks = pd.to_timedelta(clock.categories, errors="coerce")
+    times = days.take(day.codes) + clocks.take(clock.codes)
+    unknown = (day.codes < 0) | (clock.codes < 0)
+    altitude = lines["altitude"].where(lines["altitude"] != _NO_ALTITUDE)
+    return lines[["latitude", "longitude"]].assign(
+        time=pd.Series(times).where(~unknown), altitude=altitude
+    )
 
 
 def _user(path: Path, folder: Path) -> str:
