@@ -75,7 +75,7 @@ def test_protect_leaves_a_track_a_certificate_and_a_diary_kept_apart(run: Run, d
     place = load_model(desk / "model.npz").place
     cells = place.cell_at(released["latitude"], released["longitude"])
     assert cells.tolist() == [cell for cell, _ in certificate.releases.values()]
-    private = desk / "day.protected.private"
+    private = desk / "day.private"
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
     assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in private.iterdir())
     diary = pd.read_csv(private / "diary.csv")
@@ -101,9 +101,68 @@ def test_a_second_release_of_the_same_track_is_refused(run: Run, desk: Path) -> 
     before = (desk / "day.protected.gpx").read_bytes()
     ended = run("protect", desk / "day.gpx", *paths, "--no-report")
     assert ended.code == 3
-    assert "Releasing the same time twice tells more" in " ".join(ended.err.split())
+    assert "releasing the same time twice tells more than once" in " ".join(ended.err.split())
     assert (desk / "day.protected.gpx").read_bytes() == before
     assert run("protect", desk / "day.gpx", *paths, "--no-report", "--force").code == 0
+
+
+def test_a_new_release_leaves_nothing_of_the_one_it_replaces(run: Run, desk: Path) -> None:
+    words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    assert run(*words, "--public-report").code == 0
+    assert (desk / "day.protected.report.html").exists()
+    assert run(*words, "--force", "--no-report").code == 0
+    assert names(desk / "day.private") == {"diary.csv", "certificate.json"}
+    assert not list(desk.glob("day.protected.report*"))
+
+
+def test_what_is_read_is_never_written_over(run: Run, desk: Path) -> None:
+    words = "-m", desk / "model.npz", "-e", desk / "events.toml", "--force"
+    before = (desk / "day.gpx").read_bytes()
+    ended = run("protect", desk / "day.gpx", *words, "-o", desk / "day.gpx")
+    assert ended.code == 3
+    assert "is read and would be written over" in ended.err
+    assert run("fit", desk / "day.gpx", "-o", desk / "day.gpx", "--force").code == 3
+    assert (desk / "day.gpx").read_bytes() == before
+
+
+def test_a_private_folder_that_others_can_see_is_refused(run: Run, desk: Path) -> None:
+    (desk / "open").mkdir(mode=0o755)
+    before = names(desk)
+    words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    ended = run(*words, "--private", desk / "open")
+    assert ended.code == 3
+    assert "others can look into it" in ended.err
+    assert names(desk) == before
+
+
+@pytest.mark.parametrize("at", ["day.protected.report-map.svg", "day.protected.certificate.json"])
+def test_a_folder_in_the_way_leaves_everything_as_it_was(run: Run, desk: Path, at: str) -> None:
+    words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    run(*words, "--public-report", "--seed", 1)
+    (desk / at).unlink()
+    (desk / at).mkdir()
+    before = {p: p.read_bytes() for p in desk.rglob("*") if p.is_file()}
+    ended = run(*words, "--public-report", "--force", "--seed", 2)
+    assert ended.code == 5
+    assert {p: p.read_bytes() for p in desk.rglob("*") if p.is_file()} == before
+
+
+def test_hidden_events_are_hidden_from_the_public_report_too(run: Run, desk: Path) -> None:
+    words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    assert run(*words, "--hide-events", "--public-report", "--no-report").code == 0
+    for path in desk.glob("day.protected*"):
+        assert b"treatment" not in path.read_bytes()
+
+
+def test_nothing_in_a_name_steers_the_terminal(run: Run, desk: Path) -> None:
+    text = city.EVENTS.replace("[events.treatment]", '[events."x\\u001b[2Jy"]').replace(
+        '"treatment and not quiet"', '"quiet"'
+    )
+    city.events_file(desk, text)
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    ended = run("protect", desk / "day.gpx", *paths, "--no-report")
+    assert ended.code == 0, ended.err
+    assert "\x1b" not in ended.out
 
 
 def test_audit_computes_the_promise_again_and_notices_a_broken_one(run: Run, desk: Path) -> None:
@@ -119,8 +178,20 @@ def test_audit_computes_the_promise_again_and_notices_a_broken_one(run: Run, des
     certificate.write_text(json.dumps(content))
     broken = run("audit", certificate, "-m", desk / "model.npz", "--json")
     assert broken.code == 4
-    assert broken.json["treatment"]["kept"] is False
-    assert broken.json["odd"]["kept"] is True
+    assert broken.json["promises"]["treatment"]["kept"] is False
+    assert broken.json["promises"]["odd"]["kept"] is True
+    assert "the other 0.1 may be anything" in broken.json["against"]
+    assert "drawn from a seed" in broken.json["caveats"][0]
+
+
+def test_audit_compares_the_track_with_its_certificate(run: Run, desk: Path) -> None:
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    run("protect", desk / "day.gpx", *paths, "--no-report")
+    words = "audit", desk / "day.protected.certificate.json", "-m", desk / "model.npz", "--track"
+    assert run(*words, desk / "day.protected.gpx").code == 0
+    other = run(*words, desk / "day.gpx")
+    assert other.code == 3
+    assert "is not the track that" in other.err
 
 
 def test_explain_says_what_a_certificate_and_a_number_mean(run: Run, desk: Path) -> None:
@@ -131,8 +202,10 @@ def test_explain_says_what_a_certificate_and_a_number_mean(run: Run, desk: Path)
     assert ended.code == 0
     assert "The events are withheld" in ended.out
     assert "treatment" not in certificate.read_text()
+    mine = desk / "day.private" / "certificate.json"
+    assert run("audit", mine, "-m", desk / "model.npz").code == 0
     number = run("explain", "--epsilon", 0.5)
-    assert "An observer who gave 1:9 before gives at least 1:14.8 and at most 1:5.46 now" in (
+    assert "An observer who gave 1:9 before gives at least 1:14.9 and at most 1:5.45 now" in (
         number.out
     )
     assert run("explain").code == 3
@@ -190,11 +263,11 @@ TRACKS = {
     ),
     "not a number": (
         "time,latitude,longitude\n2024-05-16T08:00:00Z,nan,13.4\n",
-        "no fixes are left",
+        "no fix can be used",
     ),
     "latitude 400": (
         "time,latitude,longitude\n2024-05-16T08:00:00Z,400,13.4\n",
-        "no fixes are left",
+        "no fix can be used",
     ),
     "off the map": (
         "time,latitude,longitude\n2024-05-16T08:00:00Z,10,13.4\n",
@@ -226,7 +299,51 @@ def test_one_point_is_released_but_teaches_nothing(run: Run, desk: Path) -> None
     assert not (desk / "new.npz").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--step", "abc"),
+        ("--step", "10"),
+        ("--time-zone", "Mars/Base"),
+        ("--bounds", "1,2,3"),
+        ("--bounds", "50,1,40,2"),
+        ("--share", "0"),
+        ("--column", "time"),
+        ("--from", "someday"),
+        ("--from", "2030-01-01"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(run: Run, desk: Path, words: tuple[str, str]) -> None:
+    ended = run("fit", desk / "day.gpx", "-o", desk / "new.npz", *words)
+    assert ended.code == 3
+    assert not (desk / "new.npz").exists()
+
+
+def test_days_without_a_midnight_are_days(run: Run, desk: Path) -> None:
+    """In Cairo the clocks went from 0:00 to 1:00 on 28 April 2023."""
+    moved = city.days(10, 11)
+    moved["time"] = moved["time"] - moved["time"].min() + pd.Timestamp("2023-04-28T00:00Z")
+    write(moved, desk / "cairo.csv")
+    model = desk / "cairo.npz"
+    fitted = run(
+        "fit", desk / "cairo.csv", "-o", model, "--time-zone", "Africa/Cairo", "--step", "1h"
+    )
+    assert fitted.code == 0, fitted.err
+    made = run(
+        "simulate", "-m", model, "-o", desk / "fake.csv", "--start", "2023-04-27", "--days", 3
+    )
+    assert made.code == 0, made.err
+    starts = read(desk / "fake.csv").groupby("track")["time"].min().dt.tz_convert("Africa/Cairo")
+    assert starts.dt.hour.tolist() == [0, 1, 0]
+
+
 EVENTS = {
+    "large": (city.EVENTS.replace("epsilon = 0.8", "epsilon = 1000"), "epsilon 1000 allows"),
+    "hour with a zone": (city.EVENTS.replace('"09:00"', '"09:00+02:00"'), "windows.morning.from"),
+    "nested": (
+        city.EVENTS.replace("treatment and not quiet", "not " * 3000 + "quiet"),
+        "events.odd.expression",
+    ),
     "malformed": ("[events", "is not TOML"),
     "unknown field": (city.EVENTS + 'colour = "red"\n', "events.odd does not know colour"),
     "zero": (city.EVENTS.replace("epsilon = 0.8", "epsilon = 0"), "events.treatment.epsilon"),
@@ -316,7 +433,8 @@ def test_a_folder_that_cannot_be_written_to_leaves_nothing(run: Run, desk: Path)
 
 def test_a_full_disk_leaves_nothing(run: Run, desk: Path) -> None:
     paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
-    run("protect", desk / "day.gpx", *paths, "-o", desk / "warm.csv", "--no-report")
+    warm = "-o", desk / "warm.csv", "--private", desk / "warm", "--no-report"
+    assert run("protect", desk / "day.gpx", *paths, *warm).code == 0
     before = names(desk)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))  # a file cannot grow beyond
@@ -363,7 +481,18 @@ def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
     day = "--from", "2009-07-02", "--until", "2009-07-03"
     out = tmp_path / "shared.csv"
     ended = run(
-        "protect", user, "-m", model, "-e", tmp_path / "events.toml", *day, "-o", out, "--json"
+        "protect",
+        user,
+        "-m",
+        model,
+        "-e",
+        tmp_path / "events.toml",
+        *day,
+        "-o",
+        out,
+        "--json",
+        "--private",
+        tmp_path / "mine",
     )
     assert ended.code == 0, ended.err
     certificate = json.loads((tmp_path / "shared.certificate.json").read_text())

@@ -1,6 +1,5 @@
 """The command `priste`."""
 
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +14,8 @@ from priste.console import NOT_KEPT, as_json, clear_errors, say, working
 from priste.errors import CertificateError
 from priste.odds import as_odds, promise
 from priste.options import (
+    CALIBRATIONS,
+    MECHANISMS,
     Budget,
     Columns,
     EventsFile,
@@ -29,18 +30,17 @@ from priste.options import (
     Until,
     Who,
     Zone,
-    between,
-    calibration_named,
     first_days,
     four,
-    mechanism_named,
+    made,
     moment,
     read_tracks,
     refuse_existing,
+    refuse_same,
 )
 from priste.protection import Protect
 from priste.protector import Protector
-from priste.report import findings, write_report
+from priste.report.delivery import Delivery
 from priste.tracks import (
     Account,
     Certificate,
@@ -50,10 +50,11 @@ from priste.tracks import (
     fit_model,
     load_model,
     protect_track,
+    read,
     save_model,
-    write,
 )
-from priste.tracks.certificate import adversary_in_words, adversary_prior
+from priste.tracks.certificate import adversary_in_words, adversary_prior, in_words
+from priste.tracks.days import day_start
 from priste.tracks.files import checked_suffix, write_as
 from priste.tracks.outputs import aside
 from priste.worst_case import GUARD
@@ -61,7 +62,8 @@ from priste.worst_case import GUARD
 app = typer.Typer(
     name="priste",
     help="Keep events secret in location streams: learn a model, protect tracks, check promises.",
-    epilog="Exit codes: 0 done, 2 not understood, 3 bad input, 4 promise not kept, 5 not written.",
+    epilog="Exit codes: 0 done, 1 our defect, 2 not understood, 3 bad input, 4 promise not kept, "
+    "5 not read or written.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # they would print local variables, and those are secrets
@@ -111,8 +113,9 @@ def fit(
 ) -> None:
     """Learn a map and how people move on it from tracks."""
     refuse_existing([out], force=force)
-    table, account = read_tracks(tracks, zone, column)
-    table = first_days(between(table, since, until, time_zone), share, time_zone)
+    refuse_same([out], tracks)
+    table, account = read_tracks(tracks, zone, column, since, until, time_zone)
+    table = first_days(table, share, time_zone)
     place = None if bounds is None else LocalMap.within(*four(bounds), cells=cells)
     with working("learning"):
         model = fit_model(
@@ -141,7 +144,7 @@ def fit(
         as_json(result)
         return
     say(account)
-    say(f"\n{result['map']}, steps of {model.step}")
+    say(f"\n{result['map']}, steps of {in_words(model.step)}")
     say(f"learned from {len(table):,} fixes, {result['days']}: {result['moves']:,} moves")
     unseen = model.provenance["cells never left"]
     if unseen:
@@ -168,18 +171,23 @@ def simulate(
     tracks = []
     with working("simulating") as progress:
         for day in range(days):
-            clock = learned.clock(first + pd.Timedelta(days=day))
+            clock = learned.clock(day_start(first, learned.time_zone, later=day))
             mobility = learned.mobility_from(clock.start)
             path = mobility.sample(steps, seed=int(random.integers(2**31)))
             tracks.append(
                 as_track(range(steps), path, learned.place, clock, track=f"day {day + 1}")
             )
             progress((day + 1) / days)
-        write(pd.concat(tracks, ignore_index=True), out)
+        table, suffix = pd.concat(tracks, ignore_index=True), checked_suffix(out)
+        with aside(out, private=True) as partial:
+            write_as(table, partial, suffix)
     if json:
         as_json({"track": str(out), "days": days, "fixes": days * steps})
     else:
-        say(f"{out}: {days} day(s) of {steps} fixes, nobody's.")
+        say(
+            f"{out}: {days} day(s) of {steps} fixes, made up from the habits of those in the model."
+        )
+        say("Together such days show these habits, so the file is readable by you alone.")
 
 
 @app.command()
@@ -201,14 +209,13 @@ def quantify(
 ) -> None:
     """Tell how much noise alone, without protection, would tell about events on a track."""
     learned = load_model(model)
-    table, _ = read_tracks([track], zone, column)
-    table = between(table, since, until, learned.time_zone)
+    table, _ = read_tracks([track], zone, column, since, until, learned.time_zone)
     with working("following"):
         found = expose_track(
             table,
             learned,
             events,
-            mechanism_named(mechanism, learned, budget),
+            made(MECHANISMS, mechanism, learned.place.grid, budget),
             adversary=adversary,
             rho=rho,
             outside=outside,
@@ -236,7 +243,8 @@ def quantify(
         worst = exposure.worst_step
         say(f"\n“{exposure.named.name}” (wanted: ε = {exposure.named.protection.epsilon:g})")
         say(f"  largest loss {exposure.losses[worst]:.4f} at {when[worst]}")
-        say(f"  there, {promise(float(exposure.losses[worst]), exposure.before)}")
+        loss, sides = max(float(exposure.losses[worst]), 0.0), exposure.named.protection.sides
+        say(f"  there, {promise(loss, exposure.before, sides)}")
         say(f"  who believes the model ends with {as_odds(float(exposure.after[-1]))}")
         crossed = exposure.crossed
         say(f"  beyond ε first at {when[crossed]}" if crossed is not None else "  never beyond ε")
@@ -282,18 +290,19 @@ def protect(
     json: Json = False,
 ) -> None:
     """Release a track so that nobody's odds on the events change by more than was allowed."""
-    if out is None:
-        out = track.with_name(f"{track.stem}.protected{'.plt' if track.is_dir() else track.suffix}")
-    suffix = checked_suffix(out)
-    private = out.with_name(f"{out.stem}.private") if private is None else private
-    certificate_file = out.with_name(f"{out.stem}.certificate.json")
-    public_page = out.with_name(f"{out.stem}.report.html")
-    diary_file = private / "diary.csv"
-    wanted = [out, certificate_file, diary_file] + [public_page] * public_report
-    refuse_existing(wanted, force=force)
+    source = Path(track.name).with_suffix(".plt") if track.is_dir() else track
+    delivery = Delivery(
+        source.with_name(f"{source.stem}.protected{source.suffix}") if out is None else out,
+        source.with_name(f"{source.stem}.private") if private is None else private,
+    )
+    refuse_same(delivery.files, [track, model, events])
+    refuse_existing(
+        delivery.files,
+        force=force,
+        why=", but releasing the same time twice tells more than once: only if nobody has seen it",
+    )
     learned = load_model(model)
-    table, account = read_tracks([track], zone, column)
-    table = between(table, since, until, learned.time_zone)
+    table, account = read_tracks([track], zone, column, since, until, learned.time_zone)
     with working("protecting") as progress:
         result = protect_track(
             table,
@@ -301,29 +310,28 @@ def protect(
             events,
             adversary=adversary,
             rho=rho,
-            mechanism=mechanism_named(mechanism, learned, budget),
-            calibration=calibration_named(calibration),
+            mechanism=made(MECHANISMS, mechanism, learned.place.grid, budget),
+            calibration=made(CALIBRATIONS, calibration),
             outside=outside,
             seed=seed,
             progress=progress,
         )
     certificate = result.certificate
-    shown = certificate.without_events() if hide_events else certificate
-    with working("writing"), ExitStack() as files:
-        private.mkdir(mode=0o700, parents=True, exist_ok=True)
-        files.callback(_remove_if_empty, private)
-        write_as(result.released, files.enter_context(aside(out)), suffix)
-        files.enter_context(aside(certificate_file)).write_text(shown.to_text(), encoding="utf-8")
-        diary = files.enter_context(aside(diary_file, private=True))
-        result.diary.to_csv(diary, index=False)
-        if report:
-            write_report(findings(result, account), private / "report.html")
-        if public_report:
-            write_report(findings(result, private=False), public_page)
     losses = certificate.losses(learned)
+    with working("writing"):
+        delivery.write(
+            result,
+            account,
+            hide_events=hide_events,
+            report=report,
+            public_report=public_report,
+        )
+    public = {"track": str(delivery.track), "certificate": str(delivery.certificate)}
+    if public_report:
+        public["report"] = str(delivery.page)
     summary = {
-        "public": {"track": str(out), "certificate": str(certificate_file)},
-        "private": {"folder": str(private), "mean error km": float(result.errors.mean())},
+        "public": public,
+        "private": {"folder": str(delivery.private), "mean error km": float(result.errors.mean())},
         "events": {
             p.name: {"epsilon": p.epsilon, "largest loss": float(losses[p.name].max())}
             for p in certificate.promises
@@ -340,68 +348,83 @@ def protect(
     say()
     for sentence in certificate.sentences():
         say(f"- {sentence}")
-    say(f"\nPublic:  {out}\n         {certificate_file}")
+    say("\nPublic:  " + "\n         ".join(public.values()))
     if not hide_events:
-        say("         (it names the protected events, not whether they happened; --hide-events)")
-    say(f"Private: {private}/ (for you alone; mean error {result.errors.mean():.2f} km)")
+        say("         (they name the protected events, not whether they happened; --hide-events)")
+    say(f"Private: {delivery.private}/ (for you alone; mean error {result.errors.mean():.2f} km)")
 
 
 @app.command()
 def audit(
     certificate: Annotated[Path, typer.Argument(help="A certificate of `priste protect`.")],
     model: ModelFile,
+    track: Annotated[
+        Path | None, typer.Option(help="The released track, to compare with the certificate.")
+    ] = None,
     samples: Annotated[
         int,
-        typer.Option(help="Also follow this many streams of the algorithm itself (a lower bound)."),
+        typer.Option(
+            help="Also follow this many streams of the algorithm itself (a lower bound).", min=0
+        ),
     ] = 0,
     steps: Annotated[
-        int | None, typer.Option(help="How many releases of each to follow (default: all).")
+        int | None, typer.Option(help="How many releases of each to follow (default: all).", min=1)
     ] = None,
-    budget: Budget = 1.0,
-    mechanism: Noise = "planar-laplace",
-    calibration: Annotated[Literal["every-output"], typer.Option()] = "every-output",
     seed: Seed = None,
     json: Json = False,
 ) -> None:
-    """Compute again, from public things alone, what a protected track tells.
+    """Compute again, from the certificate and the model, what a protected track tells.
 
     Exits with 4 if a promise is not kept.
     """
     learned, shown = load_model(model), Certificate.load(certificate)
+    if track is not None and not shown.tells_of(read(track)):
+        raise CertificateError(f"{track.name} is not the track that {certificate.name} is about")
     with working("computing"):
         losses = shown.losses(learned)
-    kept = {p.name: bool(losses[p.name].max() <= p.epsilon + GUARD) for p in shown.promises}
     result: dict[str, Any] = {
         p.name: {
             "epsilon": p.epsilon,
+            "sides": p.sides,
             "largest loss": float(losses[p.name].max()),
             "at step": int(losses[p.name].argmax()),
-            "kept": kept[p.name],
+            "kept": bool(losses[p.name].max() <= p.epsilon + GUARD),
         }
         for p in shown.promises
     }
+    kept = all(found["kept"] for found in result.values())
     followed = None
     if samples:
         mobility = learned.mobility_from(shown.clock.start)
         protector = Protector(
             mobility,
-            mechanism_named(mechanism, learned, budget),
+            made(MECHANISMS, shown.mechanism, learned.place.grid, shown.budget),
             [Protect(p.event, p.epsilon, p.sides) for p in shown.promises if p.event is not None],
             adversary_prior(shown.adversary, mobility, shown.rho),
-            calibration_named(calibration),
+            made(CALIBRATIONS, shown.calibration),
         )
         length = shown.n_steps if steps is None else min(steps, shown.n_steps)
         with working("following") as progress:
             followed = follow(protector, length, samples=samples, seed=seed, progress=progress)
-        kept["the algorithm"] = followed.kept
-        result["the algorithm"] = {"kept": followed.kept, "largest": followed.worst.excess}
+        kept = kept and followed.kept
     if json:
-        as_json(result)
+        algorithm = None if followed is None else {"kept": followed.kept, "streams": samples}
+        as_json(
+            {
+                "promises": result,
+                "against": adversary_in_words(shown.adversary, shown.rho),
+                "caveats": list(shown.caveats),
+                "algorithm": algorithm,
+                "kept": kept,
+            }
+        )
     else:
-        say("From the certificate and its model, computed again:")
+        for sentence in shown.sentences():
+            say(f"- {sentence}")
+        say("\nComputed again from the certificate and its model:")
         for p in shown.promises:
-            verdict = "kept" if kept[p.name] else "NOT KEPT"
             found = result[p.name]
+            verdict = "kept" if found["kept"] else "NOT KEPT"
             say(
                 f"  “{p.name}”: promised {p.epsilon:g}, largest loss {found['largest loss']:.4f} "
                 f"at step {found['at step']}: {verdict}"
@@ -409,7 +432,7 @@ def audit(
         if followed is not None:
             say()
             say(followed)
-    if not all(kept.values()):
+    if not kept:
         raise typer.Exit(NOT_KEPT)
 
 
@@ -449,11 +472,6 @@ def _account(account: Account) -> dict[str, Any]:
         "dropped": account.dropped,
         "put into order": account.moved,
     }
-
-
-def _remove_if_empty(folder: Path) -> None:
-    with suppress(OSError):
-        folder.rmdir()
 
 
 def _turning_points(losses: Array, most: int = 12) -> list[int]:

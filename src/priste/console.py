@@ -1,6 +1,7 @@
 """What the command says and how it ends: text or JSON, progress, errors, exit codes."""
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,21 +17,27 @@ from priste.progress import Progress as Report
 BAD_INPUT, NOT_KEPT, NOT_WRITTEN = 3, 4, 5
 """Exit codes beside 0 (done), 1 (a defect of ours) and 2 (the command was not understood)."""
 
+_ASIDE = r"\.[0-9a-f]{8}\.(partial|before)$"  # files are written under such names first
+
 PATIENCE = 2.0
 """Seconds after which work shows its progress."""
 
-_errors = Console(stderr=True, highlight=False)
+_errors = Console(stderr=True, highlight=False, soft_wrap=True)
 _text = Console(highlight=False, soft_wrap=True)
 
 
 def say(text: object = "") -> None:
-    """Print text for a person, as it is."""
-    _text.print(str(text), markup=False)
+    """Print text for a person; what could steer the terminal is left out."""
+    _text.print(_tame(str(text)), markup=False)
 
 
 def note(text: str) -> None:
     """Print a remark that is no result: to standard error."""
-    _errors.print(text, markup=False)
+    _errors.print(_tame(text), markup=False)
+
+
+def _tame(text: str) -> str:
+    return "".join(c for c in text if c == "\n" or c.isprintable())
 
 
 def as_json(value: dict[str, Any]) -> None:
@@ -73,6 +80,7 @@ def clear_errors() -> Iterator[None]:
         note(f"priste: {error}")
         sys.exit(BAD_INPUT)
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        note(f"priste: cannot write or read{where}: {error.strerror}; nothing was left half done")
+        where = f" {re.sub(_ASIDE, '', str(error.filename))}" if error.filename else ""
+        why = error.strerror or str(error) or type(error).__name__
+        note(f"priste: cannot write or read{where}: {why}; nothing was left half done")
         sys.exit(NOT_WRITTEN)

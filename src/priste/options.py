@@ -1,20 +1,23 @@
 """The options of the command, and how they become objects."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import pandas as pd
 import typer
 
-from priste.calibration import Calibration, EveryOutput
+from priste.calibration import EveryOutput
 from priste.console import working
 from priste.errors import TrackError
-from priste.mechanisms import Exponential, Mechanism, PlanarLaplace
-from priste.tracks import Account, Model, clean, read, read_geolife
+from priste.mechanisms import Exponential, PlanarLaplace
+from priste.tracks import Account, clean, read, read_geolife
 from priste.tracks.certificate import Adversary
 from priste.tracks.places import Outside
+from priste.tracks.windows import zone as known_zone
+
+Made = TypeVar("Made")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 ModelFile = Annotated[Path, typer.Option("--model", "-m", help="A model made by `priste fit`.")]
@@ -46,15 +49,25 @@ OffMap = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", help="Reproducible draws. No protection from who knows the seed."),
+    typer.Option(
+        "--seed", min=0, help="Reproducible draws. No protection from who knows the seed."
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
 
 
 def read_tracks(
-    paths: Sequence[Path], zone: str | None, column: list[str] | None
+    paths: Sequence[Path],
+    zone: str | None,
+    column: list[str] | None,
+    since: str | None,
+    until: str | None,
+    day_zone: str,
 ) -> tuple[pd.DataFrame, Account]:
-    """Read and clean files and folders."""
+    """Read files and folders, take a stretch of time, and clean it.
+
+    Days without an hour are those of `day_zone`.
+    """
     names = dict(_named(pair) for pair in column or [])
     with working("reading"):
         tables = [
@@ -65,7 +78,17 @@ def read_tracks(
             tables = [
                 table.assign(track=f"{i}/" + table["track"]) for i, table in enumerate(tables)
             ]
-        return clean(pd.concat(tables, ignore_index=True))
+        table = pd.concat(tables, ignore_index=True)
+        if since is not None:
+            table = table[~(table["time"] < moment(since, day_zone))]
+        if until is not None:
+            table = table[~(table["time"] >= moment(until, day_zone))]
+        if table.empty:
+            raise TrackError("no fixes lie between --from and --until")
+        kept, account = clean(table)
+    if kept.empty:
+        raise TrackError(f"no fix can be used:\n{account}")
+    return kept, account
 
 
 def _named(pair: str) -> tuple[str, str]:
@@ -75,32 +98,25 @@ def _named(pair: str) -> tuple[str, str]:
     return ours, theirs
 
 
-def between(table: pd.DataFrame, since: str | None, until: str | None, zone: str) -> pd.DataFrame:
-    """Return the fixes of a stretch of time; days without an hour are those of the zone."""
-    if since is not None:
-        table = table[table["time"] >= moment(since, zone)]
-    if until is not None:
-        table = table[table["time"] < moment(until, zone)]
-    if table.empty:
-        raise TrackError("no fixes are left between --from and --until")
-    return table
-
-
 def first_days(table: pd.DataFrame, share: float, zone: str) -> pd.DataFrame:
     """Return the fixes of the first share of the days that have any."""
     if not 0 < share <= 1:
         raise TrackError(f"--share must lie above 0 and at most at 1, got {share}")
-    day = table["time"].dt.tz_convert(zone).dt.normalize()
+    known_zone(zone)
+    day = table["time"].dt.tz_convert(zone).dt.date
     days = sorted(day.unique())
     return table[day <= days[math.ceil(share * len(days)) - 1]]
 
 
 def moment(text: str, zone: str) -> pd.Timestamp:
     """Return a day or a moment; one without a zone is in the given zone."""
+    known_zone(zone)
     try:
-        moment = pd.Timestamp(text)
-        return moment if moment.tz is not None else moment.tz_localize(zone)
-    except (ValueError, KeyError) as error:
+        found = pd.Timestamp(text)
+        if found.tz is not None:
+            return found
+        return found.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
+    except ValueError as error:
         raise TrackError(f"{text!r} is no day or moment such as 2024-05-01 ({error})") from None
 
 
@@ -115,22 +131,27 @@ def four(bounds: str) -> tuple[float, float, float, float]:
     return south, west, north, east
 
 
-def mechanism_named(name: str, model: Model, budget: float) -> Mechanism:
-    """Return the mechanism of that name on the model's map."""
-    kind = PlanarLaplace if name == "planar-laplace" else Exponential
-    return kind(model.place.grid, budget)
+MECHANISMS = {"planar-laplace": PlanarLaplace, "exponential": Exponential}
+CALIBRATIONS = {"every-output": EveryOutput}
 
 
-def calibration_named(name: str) -> Calibration:
-    """Return the calibration of that name."""
-    return {"every-output": EveryOutput()}[name]
+def made(known: Mapping[str, type[Made]], name: str, *arguments: object) -> Made:
+    """Return the object of that name; a certificate has the name of its class."""
+    for ours, kind in known.items():
+        if name in (ours, kind.__name__):
+            return kind(*arguments)
+    raise TrackError(f"{name!r} is not one of {', '.join(known)}")
 
 
-def refuse_existing(paths: Sequence[Path], *, force: bool) -> None:
+def refuse_existing(paths: Sequence[Path], *, force: bool, why: str = "") -> None:
     """Refuse to replace what is there unless that is wanted."""
     there = [str(path) for path in paths if path.exists()]
     if there and not force:
-        raise TrackError(
-            f"{', '.join(there)} is already there. Releasing the same time twice tells more than "
-            f"once; if the first was never shared, --force replaces it"
-        )
+        raise TrackError(f"{', '.join(there)} is already there; --force replaces it{why}")
+
+
+def refuse_same(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
+    """Refuse to write over what is read."""
+    for output in outputs:
+        if any(given.exists() and output.exists() and given.samefile(output) for given in inputs):
+            raise TrackError(f"{output} is read and would be written over; choose another --out")

@@ -8,6 +8,8 @@ from priste.errors import ProtectionError
 from priste.events import Event
 from priste.worst_case import Sides
 
+_LARGEST = 200  # e^200: nobody's odds are so far from another's
+
 
 @dataclass(frozen=True)
 class Protect:
@@ -26,6 +28,10 @@ class Protect:
                 f"Protect takes an event made of at, presence, ..., got {type(self.event).__name__}"
             )
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", ProtectionError))
+        if self.epsilon > _LARGEST:
+            raise ProtectionError(
+                f"epsilon {self.epsilon:g} allows odds to change by any factor; at most {_LARGEST}"
+            )
         if self.sides not in get_args(Sides):
             raise ProtectionError(
                 f"sides must be one of {listing(get_args(Sides))}, got {self.sides!r}"

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from priste.odds import as_odds
+from priste.odds import as_factor, as_odds
 from priste.report import Findings, findings, write_report
 from priste.tracks import ProtectedTrack, clean, protect_track
 from tests.tracks import city
@@ -36,9 +36,13 @@ def test_every_number_on_the_page_is_the_one_computed(
     odds = track.certificate.odds(city.model())
     for name, epsilon in (("treatment", 0.8), ("odd", 1.5)):
         before, after = odds[name]
-        low, high = (as_odds(before * np.exp(sign * epsilon)) for sign in (-1, 1))
-        row = (name, f"{epsilon}", as_odds(before), f"{low} to {high}", as_odds(after[-1]))
-        assert "||".join([*row, f"{losses[name].max():.4f}"]) in text
+        low, high = (
+            as_odds(before / np.exp(epsilon), "down"),
+            as_odds(before * np.exp(epsilon), "up"),
+        )
+        band = f"{low} to {high}" if name == "treatment" else f"at most {high}"
+        row = [name, f"{epsilon}", f"a factor {as_factor(epsilon)}", f"{losses[name].max():.4f}"]
+        assert "||".join([*row, as_odds(before), band, as_odds(after[-1])]) in text
     errors = track.diary["error_km"]
     assert f"mean distance||{errors.mean():.2f} km" in text
     assert f"median||{errors.median():.2f} km" in text
@@ -73,6 +77,32 @@ def test_a_public_report_holds_nothing_of_the_true_track(
     assert not any("error" in path.name for path in files)
 
 
+def test_a_public_report_tells_neither_habits_nor_hidden_events(
+    track: ProtectedTrack, tmp_path: Path
+) -> None:
+    page, *_ = write_report(findings(track, private=False), tmp_path / "public.html")
+    for before, _ in track.certificate.odds(city.model()).values():
+        assert as_odds(before) not in page.read_text()
+    hidden = findings(track, private=False, shown=track.certificate.without_events())
+    files = write_report(hidden, tmp_path / "hidden.html")
+    text = files[0].read_text()
+    assert "treatment" not in text
+    assert "sensitive places" not in text
+    assert "presence" not in text
+    assert not any("odds" in path.name for path in files)
+
+
+def test_the_lines_of_the_figure_are_the_losses_in_each_direction(private: Findings) -> None:
+    for event in private.events:
+        assert event.before is not None
+        assert event.after is not None
+        moved = np.log(event.after / event.before)
+        assert (moved <= event.rising + 1e-12).all()
+        assert (-moved <= event.falling + 1e-12).all()
+        worst = event.rising if event.name == "odd" else np.maximum(event.rising, event.falling)
+        np.testing.assert_array_equal(event.losses, worst)
+
+
 def test_the_page_needs_no_network(private: Findings, tmp_path: Path) -> None:
     page, *_ = write_report(private, tmp_path / "report.html")
     links = re.findall(r'(?:src|href)="([^"]+)"', page.read_text())
@@ -90,7 +120,7 @@ def test_the_names_in_the_figures_do_not_mix(private: Findings, tmp_path: Path) 
 
 
 def test_names_of_events_cannot_inject_markup(tmp_path: Path) -> None:
-    text = city.EVENTS.replace("[events.treatment]", '[events."<b>x</b>"]').replace(
+    text = city.EVENTS.replace("[events.treatment]", '[events."<b>x</b> $\\\\frac$"]').replace(
         '"treatment and not quiet"', '"quiet"'
     )
     track = protect_track(city.days(10, 11), city.model(), city.events_file(tmp_path, text), seed=1)

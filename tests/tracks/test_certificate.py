@@ -1,5 +1,6 @@
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +110,10 @@ def test_the_events_can_be_withheld(track: ProtectedTrack) -> None:
 
 def test_the_sentences_say_what_whom_and_under_which_model(track: ProtectedTrack) -> None:
     text = str(track.certificate)
-    assert "an observer who gave 1:9 before gives at least 1:20 and at most 1:4.04 now" in text
+    assert "an observer who gave 1:9 before gives at least 1:20.1 and at most 1:4.04 now" in text
     assert "0.9 of the belief is the model's, the other 0.1 may be anything" in text
-    assert "Only odds that rise are bounded" in text
+    assert "No odds rise by more than a factor 4.49" in text
+    assert "an observer who gave 1:9 before gives at most 1:2 now" in text
     assert city.model().fingerprint[:16] in text
     assert "drawn from a seed" in text
 
@@ -145,6 +147,101 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str)
         Certificate.load(tmp_path / "c.json")
     with pytest.raises(CertificateError, match="not a file that can be read"):
         Certificate.load(tmp_path / "none.json")
+
+
+IMPOSSIBLE: dict[str, list[Any]] = {
+    "promises": [[], 3],
+    "promises.0.epsilon": [0, -1, "1", None, float("inf"), float("nan")],
+    "promises.0.sides": ["x", None],
+    "promises.0.name": [["a"], "", None],
+    "promises.0.event": [{"run": 1}, None],
+    "releases.0.step": ["0", 99, -1, 0.5],
+    "releases.0.cell": [99999, -1, "3"],
+    "releases.0.tickets": [2**70, -1, 0.5, [1, 2], "x"],
+    "steps": [0, -1, 2.5, "24", 3],
+    "rho": [5, "0.1", -1],
+    "adversary": ["x", None],
+    "model": [5, None],
+    "step_seconds": [0, -60, "x"],
+    "start": ["never", "2024-05-16", 5],
+    "time_zone": ["Mars/Base", 3],
+    "budget_per_km": [0, "1"],
+    "map": [{}, 3],
+    "map.rows": [0, 2.5],
+    "map.latitude": [400, "x"],
+    "calibration": [3],
+}
+
+
+def _set(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    """Put a value at a place such as ``promises.0.epsilon`` of a certificate."""
+
+    def spoil(content: dict[str, Any]) -> None:
+        *way, last = path.split(".")
+        place: Any = content
+        for part in way:
+            place = place[int(part)] if part.isdigit() else place[part]
+        place[int(last) if last.isdigit() else last] = value
+
+    return spoil
+
+
+def _drop_tickets(content: dict[str, Any]) -> None:
+    for release in content["releases"]:
+        del release["tickets"]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _drop_tickets,
+        lambda content: content["releases"][3].pop("tickets"),
+        lambda content: content["releases"].append(content["releases"][0]),
+        lambda content: content["promises"].append(content["promises"][0]),
+        *(_set(path, value) for path, values in IMPOSSIBLE.items() for value in values),
+    ],
+)
+def test_a_certificate_that_cannot_be_is_refused(
+    track: ProtectedTrack, tmp_path: Path, spoil: Callable[[dict[str, Any]], object]
+) -> None:
+    content = track.certificate.to_json()
+    spoil(content)
+    (tmp_path / "c.json").write_text(json.dumps(content))
+    with pytest.raises(CertificateError, match="does not hold a certificate"):
+        Certificate.load(tmp_path / "c.json")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("map.latitude", 0.0),
+        ("map.cell_size_km", 50.0),
+        ("step_seconds", 60.0),
+        ("time_zone", "UTC"),
+        ("model", "0" * 64),
+    ],
+)
+def test_a_certificate_that_does_not_fit_its_model_is_refused(
+    track: ProtectedTrack, tmp_path: Path, path: str, value: Any
+) -> None:
+    content = track.certificate.to_json()
+    _set(path, value)(content)
+    (tmp_path / "c.json").write_text(json.dumps(content))
+    with pytest.raises(CertificateError, match="model"):
+        Certificate.load(tmp_path / "c.json").losses(city.model())
+
+
+def test_deep_nesting_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text("[" * 200_000)
+    with pytest.raises(CertificateError, match="is not a certificate"):
+        Certificate.load(tmp_path / "c.json")
+
+
+def test_a_certificate_knows_its_track(track: ProtectedTrack) -> None:
+    released = track.released
+    assert track.certificate.tells_of(released)
+    assert not track.certificate.tells_of(released.iloc[1:])
+    assert not track.certificate.tells_of(released.assign(latitude=released["latitude"] + 0.02))
 
 
 def test_an_unknown_adversary_is_refused(tmp_path: Path) -> None:

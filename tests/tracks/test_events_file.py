@@ -66,6 +66,21 @@ def load(tmp_path: Path, text: str, n_steps: int = 48) -> list[NamedProtection]:
     return read_events(tmp_path / "events.toml", PLACE, CLOCK, n_steps)
 
 
+def test_each_day_can_be_an_event_of_its_own(tmp_path: Path) -> None:
+    text = GOOD.replace('kind = "presence"', 'kind = "presence"\neach_day = true').replace(
+        'days = ["mon", "tue", "wed", "thu", "fri"]', ""
+    )
+    found = {p.name: p.protection for p in load(tmp_path, text)}
+    clinic = PLACE.circle(52.5, 13.4, 0.2)
+    assert found["treatment 2024-05-03"].event == presence(clinic, range(9, 17))
+    assert found["treatment 2024-05-04"].event == presence(clinic, range(33, 41))
+    assert "treatment" not in found
+    with pytest.raises(EventsFileError, match="events.treatment.each_day must be true or false"):
+        load(tmp_path, text.replace("each_day = true", "each_day = 1"))
+    with pytest.raises(EventsFileError, match="events.commute does not know each_day"):
+        load(tmp_path, GOOD.replace('kind = "pattern"', 'kind = "pattern"\neach_day = true'))
+
+
 def test_places_and_clocks_become_events(tmp_path: Path) -> None:
     found = {p.name: p.protection for p in load(tmp_path, GOOD)}
     assert list(found) == ["treatment", "often", "secret"]  # commute has no epsilon of its own

@@ -40,6 +40,18 @@ def test_hours_past_midnight_belong_to_the_day_they_begin_on() -> None:
     assert hours(night) == ["30 22", "30 23", "31 00", "31 01"]
 
 
+def test_steps_are_told_apart_by_the_day_they_belong_to() -> None:
+    night = Window("Europe/Berlin", opens=time(22), closes=time(2))
+    clock = Clock(pd.Timestamp("2024-05-06", tz="Europe/Berlin"), pd.Timedelta(hours=1))
+    days = {str(day): steps for day, steps in night.by_day(clock, 48).items()}
+    assert days == {
+        "2024-05-05": [0, 1],
+        "2024-05-06": [22, 23, 24, 25],
+        "2024-05-07": [46, 47],
+    }
+    assert night.steps(clock, 48) == [0, 1, 22, 23, 24, 25, 46, 47]
+
+
 def test_another_time_zone_is_another_clock() -> None:
     noon = Window("America/New_York", opens=time(12), closes=time(13))
     assert hours(noon, 24) == ["30 17"]

@@ -17,7 +17,9 @@ INK, SECRET, TRUE, RELEASED = "#333333", "#c9403a", "#2b6ca3", "#e39b2d"
 
 def draw(findings: Findings) -> dict[str, Figure]:
     """Return the figures by name."""
-    figures = {"map": draw_map(findings), "odds": draw_odds(findings)}
+    figures = {"map": draw_map(findings)}
+    if findings.events:
+        figures["odds"] = draw_odds(findings)
     if findings.is_private:
         figures["error"] = draw_errors(findings)
     return figures
@@ -76,24 +78,25 @@ def _draw_event(axes: Axes, event: EventFinding, findings: Findings) -> None:
         begin = findings.times([step])[0]
         label = "the event's time" if k == 0 else None
         axes.axvspan(begin, begin + length, color="#f7e9e8", lw=0, label=label)
-    low, high = event.before * np.exp([-event.epsilon, event.epsilon])
+    centre = 1.0 if event.before is None else event.before
+    low, high = centre * np.exp([-event.epsilon, event.epsilon])
+    if event.promise.sides == "event":
+        low = min(low, float(centre * np.exp(-event.falling.max())))
     axes.axhspan(low, high, color=TRUE, alpha=0.15, label="promised")
-    for sign in (-1, 1):
-        axes.plot(
-            times,
-            event.before * np.exp(sign * event.losses),
-            color=SECRET,
-            lw=1,
-            ls="--",
-            label="as far as anybody protected against can be moved" if sign > 0 else None,
-        )
-    axes.plot(times, event.after, color=TRUE, lw=1.6, label="who believes the model")
+    for k, path in enumerate((event.rising, -event.falling)):
+        label = "as far as anybody protected against can be moved" if k == 0 else None
+        axes.plot(times, centre * np.exp(path), color=SECRET, lw=1, ls="--", label=label)
+    if event.after is not None:
+        axes.plot(times, event.after, color=TRUE, lw=1.6, label="who believes the model")
     axes.set_yscale("log")
     axes.set_ylim(low / 1.35, high * 1.35)
-    ticks = [low, event.before, high]
-    axes.set_yticks(ticks, [as_odds(tick) for tick in ticks])
+    ticks = [low, centre, high]
+    words = [f"× {tick:.3g}" if event.before is None else as_odds(tick) for tick in ticks]
+    axes.set_yticks(ticks, words)
     axes.minorticks_off()
-    axes.set_title(f"Odds on “{event.name}”, ε = {event.epsilon:g}", loc="left", fontsize=10)
+    what = "Change of odds" if event.before is None else "Odds"
+    title = f"{what} on “{event.name}”, ε = {event.epsilon:g}"
+    axes.set_title(title, loc="left", fontsize=10, parse_math=False)
 
 
 def draw_errors(findings: Findings) -> Figure:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from priste.checks import Array
 from priste.events import atoms
-from priste.tracks.certificate import Certificate
+from priste.tracks.certificate import Certificate, Promise
 from priste.tracks.cleaning import Account
 from priste.tracks.model import Model
 from priste.tracks.protect import ProtectedTrack
@@ -17,17 +17,29 @@ from priste.tracks.protect import ProtectedTrack
 class EventFinding:
     """What a stream tells about one event.
 
-    `losses` is the worst over the adversary's beliefs after each step, `before` and `after` the
-    odds of who believes the model.
+    After each step, `rising` and `falling` are how far anybody's odds can have risen and fallen,
+    in nats. `before` and `after`, the odds of who believes the model, are None in a public report:
+    they are what the model says of the person's habits.
     """
 
-    name: str
-    epsilon: float
+    promise: Promise
     cells: tuple[int, ...]
     steps: tuple[int, ...]
     losses: Array
-    before: float
-    after: Array
+    rising: Array
+    falling: Array
+    before: float | None
+    after: Array | None
+
+    @property
+    def name(self) -> str:
+        """What the event is called."""
+        return self.promise.name
+
+    @property
+    def epsilon(self) -> float:
+        """The promised bound."""
+        return self.promise.epsilon
 
     @property
     def worst(self) -> float:
@@ -70,22 +82,35 @@ class Findings:
 
 
 def findings(
-    track: ProtectedTrack, account: Account | None = None, *, private: bool = True
+    track: ProtectedTrack,
+    account: Account | None = None,
+    *,
+    private: bool = True,
+    shown: Certificate | None = None,
 ) -> Findings:
-    """Return the findings of a protected track; without `private` only what anybody may see."""
-    certificate, model = track.certificate, track.stream.model
-    losses, odds = certificate.losses(model), certificate.odds(model)
+    """Return the findings of a protected track; without `private` only what anybody may see.
+
+    `shown` is the certificate to go by, if it is not the whole one.
+    """
+    model = track.stream.model
+    certificate = track.certificate if shown is None else shown
     events = []
     for promise in certificate.promises:
-        parts = list(atoms(promise.event)) if promise.event is not None else []
+        if promise.event is None:
+            continue  # withheld: nothing can be shown of it
+        parts = list(atoms(promise.event))
+        rising, falling = certificate.directions(promise, model)
+        before, after = certificate.odds(model)[promise.name] if private else (None, None)
         events.append(
             EventFinding(
-                promise.name,
-                promise.epsilon,
+                promise,
                 tuple(sorted({cell for part in parts for cell in part.cells})),
                 tuple(sorted({part.step for part in parts})),
-                losses[promise.name],
-                *odds[promise.name],
+                rising if promise.sides == "event" else np.maximum(rising, falling),
+                rising,
+                falling,
+                before,
+                after,
             )
         )
     if not private:

@@ -4,7 +4,6 @@ import io
 import math
 import re
 from collections.abc import Sequence
-from contextlib import ExitStack
 from html import escape
 from pathlib import Path
 
@@ -12,10 +11,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from priste.odds import as_odds
+from priste.odds import as_factor, as_odds
 from priste.report.figures import draw
-from priste.report.findings import Findings
-from priste.tracks.outputs import aside
+from priste.report.findings import EventFinding, Findings
+from priste.tracks.outputs import Together
 
 _STYLE = """
 :root { color-scheme: light; --ink: #333; --line: #e3e3e3; --soft: #f6f6f4; --secret: #c9403a }
@@ -37,23 +36,42 @@ _CAPTIONS = {
 }
 
 
-def write_report(findings: Findings, path: str | Path) -> list[Path]:
+def write_report(findings: Findings, path: str | Path, files: Together | None = None) -> list[Path]:
     """Write the page to `path` and its figures beside it; return all files.
 
-    All of them appear together, or none. Those of a private report can be read by their owner only.
+    All of them appear together, or none; with `files`, together with others that were added there.
+    Those of a private report can be read by their owner only.
     """
-    path = Path(path)
+    if files is None:
+        with Together() as own:
+            return write_report(findings, path, own)
     figures = draw(findings)
-    files = {path: _page(findings, {name: as_svg(f) for name, f in figures.items()}).encode()}
-    for name, figure in figures.items():
-        files[path.with_name(f"{path.stem}-{name}.svg")] = as_svg(figure).encode()
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=120)
-        files[path.with_name(f"{path.stem}-{name}.png")] = buffer.getvalue()
-    with ExitStack() as stack:
-        for target, content in files.items():
-            stack.enter_context(aside(target, private=findings.is_private)).write_bytes(content)
-    return list(files)
+    pages, pictures = _paths(Path(path), list(figures))
+    svgs = {name: as_svg(figure) for name, figure in figures.items()}
+    private = findings.is_private
+    files.add(pages, private=private).write_text(_page(findings, svgs), encoding="utf-8")
+    for (name, ending), target in pictures.items():
+        partial = files.add(target, private=private)
+        if ending == "svg":
+            partial.write_text(svgs[name], encoding="utf-8")
+        else:
+            figures[name].savefig(partial, format="png", dpi=120)
+    return [pages, *pictures.values()]
+
+
+def report_files(path: Path) -> list[Path]:
+    """Return every file that a report at `path` may consist of."""
+    page, pictures = _paths(path, list(_CAPTIONS))
+    return [page, *pictures.values()]
+
+
+def _paths(path: Path, names: list[str]) -> tuple[Path, dict[tuple[str, str], Path]]:
+    pictures = {
+        (name, ending): path.with_name(f"{path.stem}-{name}.{ending}")
+        for name in names
+        for ending in ("svg", "png")
+    }
+    return path, pictures
 
 
 def as_svg(figure: Figure) -> str:
@@ -79,8 +97,7 @@ def _page(findings: Findings, figures: dict[str, str]) -> str:
     sections = [
         "<h2>What is promised</h2>",
         "<ul>" + "".join(f"<li>{escape(s)}</li>" for s in certificate.sentences()) + "</ul>",
-        "<h2>What this track tells</h2>",
-        _events_table(findings),
+        *(["<h2>What this track tells</h2>", _events_table(findings)] if findings.events else []),
         drawn,
     ]
     if findings.is_private:
@@ -105,31 +122,27 @@ def _inline(svg: str, name: str) -> str:
 
 
 def _events_table(findings: Findings) -> str:
+    head = ["event", "ε", "odds change at most by", "largest loss of anybody (at most ε)"]
     rows = [
-        (
-            event.name,
-            f"{event.epsilon:g}",
-            as_odds(event.before),
-            f"{as_odds(event.before * math.exp(-event.epsilon))} to "
-            f"{as_odds(event.before * math.exp(event.epsilon))}",
-            as_odds(float(event.after[-1])),
-            f"{event.worst:.4f}",
-        )
-        for event in findings.events
+        [e.name, f"{e.epsilon:g}", f"a factor {as_factor(e.epsilon)}", f"{e.worst:.4f}"]
+        for e in findings.events
     ]
-    head = (
-        "event",
-        "ε",
-        "odds before",
-        "promised to stay within",
-        "odds after all releases",
-        "largest loss of anybody (at most ε)",
-    )
-    note = (
-        "<p>Odds are those of an observer who believes the model. The largest loss is the worst "
-        "over everybody the promise is about, at the worst moment.</p>"
-    )
-    return _table(head, rows) + note
+    note = "The largest loss is the worst over everybody the promise is about, at the worst moment."
+    if findings.is_private:
+        head += ["odds before", "promised to stay within", "odds after all releases"]
+        for event, row in zip(findings.events, rows, strict=True):
+            row += _odds(event)
+        note += " Odds are those of an observer who believes the model: they tell your habits."
+    return _table(head, rows) + f"<p>{note}</p>"
+
+
+def _odds(event: EventFinding) -> list[str]:
+    if event.before is None or event.after is None:
+        return []
+    low = as_odds(event.before * math.exp(-event.epsilon), "down")
+    high = as_odds(event.before * math.exp(event.epsilon), "up")
+    band = f"{low} to {high}" if event.promise.sides == "both" else f"at most {high}"
+    return [as_odds(event.before), band, as_odds(float(event.after[-1]))]
 
 
 def _error_table(findings: Findings) -> str:
@@ -160,7 +173,7 @@ def _account_table(findings: Findings) -> str:
     return _table(("", ""), rows)
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head) if any(head) else ""
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows

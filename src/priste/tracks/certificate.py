@@ -1,8 +1,9 @@
 """A certificate: what is promised, to whom, under which model. Everything in it is public.
 
 It holds, for each release, the probability of what was released from each cell, in tickets of
-2^-53. These were chosen from public things alone, so they tell nothing that the releases do not;
-and with them anybody who has the model can compute the loss again, without trusting us.
+2^-53. These were chosen from the model, the events and the releases alone, so they tell nothing
+about the person that the releases do not; and with them anybody who is given the model can compute
+the loss again. That the releases were really drawn with them is the word of whoever made it.
 """
 
 import json
@@ -16,12 +17,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from priste.checks import Array, listing
+from priste.checks import Array, fraction, is_whole, listing, positive, whole
 from priste.dyadic import TICKETS
-from priste.errors import CertificateError, PristeError
+from priste.errors import CertificateError
 from priste.events import Event
+from priste.grid import Grid
 from priste.mobility import Mobility
-from priste.odds import promise
+from priste.odds import as_factor, promise
 from priste.priors import AnyPrior, KnownPrior, NearPrior, Prior
 from priste.protector import Protector, Release
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
@@ -30,7 +32,9 @@ from priste.tracks.discretise import Clock
 from priste.tracks.events_file import NamedProtection
 from priste.tracks.model import Model
 from priste.tracks.outputs import aside
-from priste.worst_case import Sides
+from priste.tracks.places import LocalMap
+from priste.tracks.windows import zone
+from priste.worst_case import Sides, check_sides
 
 FORMAT = 1
 Adversary = Literal["known", "near", "any"]
@@ -70,6 +74,12 @@ class Promise:
     sides: Sides
     event: Event | None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise CertificateError(f"a promise needs a name, got {self.name!r}")
+        positive(self.epsilon, f"the ε of {self.name!r}", CertificateError)
+        check_sides(self.sides)
+
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
@@ -79,17 +89,47 @@ class Certificate:
     adversary: Adversary
     rho: float
     mechanism: str
+    budget: float
+    """Of the mechanism, per kilometre."""
     calibration: str
-    place: dict[str, float]
+    place: LocalMap
+    time_zone: str
     clock: Clock
     n_steps: int
     model: str
+    """The fingerprint of the model."""
     releases: dict[int, tuple[int, Array | None]]
     """Per step that has a release: the cell, and its probability from each true cell (None where
     the events are withheld: it tells something of them, and serves nothing without them)."""
     caveats: tuple[str, ...]
     made_by: str
     created: str
+
+    def __post_init__(self) -> None:
+        names = [p.name for p in self.promises]
+        if not names or len(set(names)) != len(names):
+            raise CertificateError(f"a certificate needs promises of different names, got {names}")
+        if self.adversary not in get_args(Adversary):
+            raise CertificateError(
+                f"the adversary must be one of {listing(get_args(Adversary))}, "
+                f"got {self.adversary!r}"
+            )
+        fraction(self.rho, "rho", CertificateError, open_at_one=False)
+        whole(self.n_steps, "steps", CertificateError, least=1)
+        zone(self.time_zone)
+        for name in ("mechanism", "calibration", "model", "made_by", "created"):
+            if not isinstance(getattr(self, name), str):
+                raise CertificateError(f"{name} must be text, got {getattr(self, name)!r}")
+        n_cells = self.place.grid.n_cells
+        for step, (cell, column) in self.releases.items():
+            if not is_whole(step) or not 0 <= step < self.n_steps:
+                raise CertificateError(f"{step!r} is no step of 0 to {self.n_steps - 1}")
+            if not is_whole(cell) or not 0 <= cell < n_cells:
+                raise CertificateError(f"step {step} releases {cell!r}, which is no cell")
+            if (column is None) != self.withholds_events:
+                raise CertificateError(
+                    f"step {step}: tickets are there for every release, or events are withheld"
+                )
 
     @classmethod
     def of(
@@ -108,7 +148,6 @@ class Certificate:
             raise CertificateError(
                 f"{type(protector.calibration).__name__} promises nothing to certify"
             )
-        grid = model.place.grid
         return cls(
             tuple(
                 Promise(n.name, n.protection.epsilon, n.protection.sides, n.protection.event)
@@ -116,15 +155,11 @@ class Certificate:
             ),
             adversary,
             rho,
-            f"{type(protector.mechanism).__name__}, budget {protector.mechanism.budget:g} per km",
-            repr(protector.calibration),
-            {
-                "rows": grid.rows,
-                "columns": grid.columns,
-                "cell_size_km": grid.cell_size,
-                "latitude": model.place.latitude,
-                "longitude": model.place.longitude,
-            },
+            type(protector.mechanism).__name__,
+            protector.mechanism.budget,
+            type(protector.calibration).__name__,
+            model.place,
+            model.time_zone,
             clock,
             n_steps,
             model.fingerprint,
@@ -141,7 +176,7 @@ class Certificate:
 
     def columns(self) -> list[Array]:
         """Return one emission column per step; a step without a release tells nothing."""
-        silent = np.ones(int(self.place["rows"] * self.place["columns"]))
+        silent = np.ones(self.place.grid.n_cells)
         columns = [self.releases.get(step, (0, None))[1] for step in range(self.n_steps)]
         return [silent if column is None else column for column in columns]
 
@@ -154,6 +189,17 @@ class Certificate:
             p.name: privacy_loss(self._event(p), mobility, self.columns(), prior, p.sides)
             for p in self.promises
         }
+
+    def directions(self, promise: Promise, model: Model) -> tuple[Array, Array]:
+        """Return how far odds can have risen, and how far fallen, after each step."""
+        self._refuse_other(model)
+        mobility = model.mobility_from(self.clock.start)
+        prior = adversary_prior(self.adversary, mobility, self.rho)
+        event = self._event(promise)
+        rising, falling = (
+            privacy_loss(each, mobility, self.columns(), prior, "event") for each in (event, ~event)
+        )
+        return rising, falling
 
     def odds(self, model: Model) -> dict[str, tuple[float, Array]]:
         """Return the odds of who believes the model: before everything, and after each step."""
@@ -173,6 +219,16 @@ class Certificate:
                 "the certificate was made under another model: its fingerprint is "
                 f"{self.model[:12]}…, that of the given one {model.fingerprint[:12]}…"
             )
+        claimed = (self.place, self.time_zone, self.clock.length)
+        if claimed != (model.place, model.time_zone, model.step):
+            raise CertificateError("the certificate's map, zone or step is not that of its model")
+
+    def tells_of(self, track: pd.DataFrame) -> bool:
+        """Tell whether a track is the one that was released: each cell at its time, no more."""
+        times = self.clock.time_of(list(self.releases))
+        cells = [cell for cell, _ in self.releases.values()]
+        there = self.place.cell_at(track["latitude"], track["longitude"], outside="drop")
+        return list(track["time"]) == list(times) and there.tolist() == cells
 
     def _event(self, promise: Promise) -> Event:
         if promise.event is None:
@@ -184,17 +240,18 @@ class Certificate:
 
     def sentences(self) -> Iterator[str]:
         """Yield what the certificate means, in words."""
-        end = self.clock.time_of([self.n_steps])[0]
+        begin, end = self.clock.time_of([0, self.n_steps]).tz_convert(self.time_zone)
         yield (
             f"{len(self.releases)} places were released for {self.n_steps} steps of "
-            f"{_length(self.clock.length)}, from {_moment(self.clock.start)} to {_moment(end)}."
+            f"{in_words(self.clock.length)}, from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} "
+            f"({self.time_zone})."
         )
         for p in self.promises:
             what = f"“{p.name}”" + (f" ({_short(p.event)})" if p.event is not None else "")
-            sides = "" if p.sides == "both" else " Only odds that rise are bounded."
+            verb = "change" if p.sides == "both" else "rise"
             yield (
-                f"About {what}: ε = {p.epsilon:g}. No odds change by more than a factor "
-                f"{np.exp(p.epsilon):.3g}; {promise(p.epsilon)}.{sides}"
+                f"About {what}: ε = {p.epsilon:g}. No odds {verb} by more than a factor "
+                f"{as_factor(p.epsilon)}: {promise(p.epsilon, sides=p.sides)}."
             )
         yield f"This holds against {adversary_in_words(self.adversary, self.rho)}."
         yield (
@@ -202,11 +259,15 @@ class Certificate:
             "events, ε, the algorithm, and all that was released."
         )
         yield (
-            "It does not hold if people move otherwise than the model says, for events that are "
-            "not named, or for what is told elsewhere, such as a second release of the same time."
+            "It does not hold if people move otherwise than the model says, for other events than "
+            "the named ones (one day of an event that spans several is another event), or for what "
+            "is told elsewhere: a second release of this time, or releases of the time before or "
+            "after it."
         )
-        yield f"Made with {self.calibration} over {self.mechanism}, by {self.made_by}."
-        yield f"Model {self.model[:16]}…, made {self.created}."
+        yield (
+            f"Made with {self.calibration} over {self.mechanism} of budget {self.budget:g} per km "
+            f"by {self.made_by}, {self.created}; model {self.model[:16]}…."
+        )
         if self.withholds_events:
             yield "The events are withheld, so only their owner can compute the losses again."
         yield from (f"Caveat: {caveat}." for caveat in self.caveats)
@@ -247,8 +308,16 @@ class Certificate:
             "adversary": self.adversary,
             "rho": self.rho,
             "mechanism": self.mechanism,
+            "budget_per_km": self.budget,
             "calibration": self.calibration,
-            "map": self.place,
+            "map": {
+                "rows": self.place.grid.rows,
+                "columns": self.place.grid.columns,
+                "cell_size_km": self.place.grid.cell_size,
+                "latitude": self.place.latitude,
+                "longitude": self.place.longitude,
+            },
+            "time_zone": self.time_zone,
             "start": self.clock.start.isoformat(),
             "step_seconds": self.clock.length.total_seconds(),
             "steps": self.n_steps,
@@ -272,7 +341,7 @@ class Certificate:
             content = json.loads(path.read_text(encoding="utf-8"))
         except OSError:
             raise CertificateError(f"{path} is not a file that can be read") from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise CertificateError(f"{path.name} is not a certificate: {error}") from error
         if not isinstance(content, dict) or content.get("certificate") != FORMAT:
             raise CertificateError(
@@ -280,12 +349,20 @@ class Certificate:
             )
         try:
             return cls._from_json(content)
-        except (PristeError, KeyError, TypeError, ValueError) as error:
+        except Exception as error:  # whatever is wrong with it, it is no certificate
             raise CertificateError(f"{path.name} does not hold a certificate: {error}") from error
 
     @classmethod
     def _from_json(cls, content: dict[str, Any]) -> "Certificate":
-        n_cells = content["map"]["rows"] * content["map"]["columns"]
+        plan = content["map"]
+        grid = Grid(plan["rows"], plan["columns"], plan["cell_size_km"])
+        releases = {
+            r["step"]: (r["cell"], _column(r["tickets"], grid.n_cells) if "tickets" in r else None)
+            for r in content["releases"]
+        }
+        if len(releases) != len(content["releases"]):
+            raise CertificateError("a step is released twice")
+        step = positive(content["step_seconds"], "step_seconds", CertificateError)
         return cls(
             tuple(
                 Promise(
@@ -299,16 +376,15 @@ class Certificate:
             content["adversary"],
             content["rho"],
             content["mechanism"],
+            positive(content["budget_per_km"], "budget_per_km", CertificateError),
             content["calibration"],
-            content["map"],
-            Clock(pd.Timestamp(content["start"]), pd.Timedelta(seconds=content["step_seconds"])),
+            LocalMap(grid, plan["latitude"], plan["longitude"]),
+            content["time_zone"],
+            Clock(pd.Timestamp(content["start"]), pd.Timedelta(seconds=step)),
             content["steps"],
             content["model"],
-            {
-                r["step"]: (r["cell"], _column(r["tickets"], n_cells) if "tickets" in r else None)
-                for r in content["releases"]
-            },
-            tuple(content["caveats"]),
+            releases,
+            tuple(map(str, content["caveats"])),
             content["made_by"],
             content["created"],
         )
@@ -320,18 +396,17 @@ def _tickets(column: Array) -> int | list[int]:
     return tickets[0] if len(set(tickets)) == 1 else tickets
 
 
-def _column(tickets: int | list[int], n_cells: int) -> Array:
-    column = np.broadcast_to(np.array(tickets, dtype=np.int64), n_cells) / TICKETS
-    if (column < 0).any() or (column > 1).any():
-        raise ValueError("tickets must lie between 0 and 2^53")
-    return column
+def _column(tickets: Any, n_cells: int) -> Array:
+    several = tickets if isinstance(tickets, list) else [tickets] * n_cells
+    if len(several) != n_cells or not all(
+        is_whole(ticket) and 0 <= ticket <= TICKETS for ticket in several
+    ):
+        raise CertificateError(f"tickets must be {n_cells} whole numbers of 0 to 2^53, or one")
+    return np.array(several, dtype=np.int64) / TICKETS
 
 
-def _moment(moment: pd.Timestamp) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _length(length: pd.Timedelta) -> str:
+def in_words(length: pd.Timedelta) -> str:
+    """Return a length of time as people say it."""
     minutes = length.total_seconds() / 60
     return f"{minutes:g} minutes" if minutes < 120 else f"{minutes / 60:g} hours"
 

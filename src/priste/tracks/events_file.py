@@ -24,7 +24,9 @@ Regions are a circle, a polygon, the polygons of a GeoJSON file, or cells. Windo
 - pattern: in each of `regions` in turn, one a step, the first at the moment `start`
 - expression: other events by name with and, or, not and brackets
 
-An event without an epsilon is not protected by itself; it is there for expressions.
+An event without an epsilon is not protected by itself; it is there for expressions. A presence or
+visits in a window of several days is one event, about all of them together; with `each_day = true`
+every day is an event of its own, with the epsilon for each.
 """
 
 import ast
@@ -107,11 +109,25 @@ class _Reader:
                 raise EventsFileError(
                     f"events.{name}.sides must be one of {listing(get_args(Sides))}, got {sides!r}"
                 )
-            protect = _in(f"events.{name}.epsilon", Protect, event, table["epsilon"], sides)
-            found.append(NamedProtection(name, protect))
+            where, epsilon = f"events.{name}.epsilon", table["epsilon"]
+            found += [
+                NamedProtection(named, _in(where, Protect, part, epsilon, sides))
+                for named, part in self._occurrences(name, table, event)
+            ]
         if not found:
             raise EventsFileError("no event has an epsilon, so nothing would be protected")
         return found
+
+    def _occurrences(
+        self, name: str, table: Mapping[str, Any], event: Event
+    ) -> list[tuple[str, Event]]:
+        """Return the event, or if each day counts by itself, that of each day."""
+        if not table.get("each_day", False):
+            return [(name, event)]
+        where = f"events.{name}"
+        window = self.window(_field(table, where, "window", str))
+        days = window.by_day(self.clock, self.n_steps).items()
+        return [(f"{name} {day}", self._visit(table, where, steps)) for day, steps in days]
 
     def event(self, name: str) -> Event:
         if name in self._building:
@@ -128,14 +144,11 @@ class _Reader:
         where = f"events.{name}"
         kind = _field(table, where, "kind", str)
         common = ("kind", "epsilon", "sides")
-        if kind == "presence":
-            _only(table, where, (*common, "region", "window"))
-            return presence(self._region(table, where), self._steps(table, where))
-        if kind == "visits":
-            _only(table, where, (*common, "region", "window", "at_least"))
-            cells, steps = self._region(table, where), self._steps(table, where)
-            k = _field(table, where, "at_least", int)
-            return _in(f"{where}.at_least", at_least, k, [at(cells, step) for step in steps])
+        if kind in ("presence", "visits"):
+            of_visits = ("at_least",) if kind == "visits" else ()
+            _only(table, where, (*common, "region", "window", "each_day", *of_visits))
+            _field(table, where, "each_day", bool, False)
+            return self._visit(table, where, self._steps(table, where))
         if kind == "pattern":
             _only(table, where, (*common, "regions", "start"))
             names = _field(table, where, "regions", list)
@@ -154,6 +167,14 @@ class _Reader:
         raise EventsFileError(
             f"{where}.kind must be one of presence, visits, pattern, expression, got {kind!r}"
         )
+
+    def _visit(self, table: Mapping[str, Any], where: str, steps: list[int]) -> Event:
+        """Return being in the region at any, or at enough, of the steps."""
+        cells = self._region(table, where)
+        if table["kind"] == "presence":
+            return presence(cells, steps)
+        k = _field(table, where, "at_least", int)
+        return _in(f"{where}.at_least", at_least, k, [at(cells, step) for step in steps])
 
     def _region(self, table: Mapping[str, Any], where: str) -> Region:
         return self.region(_field(table, where, "region", str), f"{where}.region")
@@ -251,12 +272,12 @@ class _Reader:
             return moment
         if self.time_zone is None:
             raise EventsFileError(f"{where} has no time zone; add one, or time_zone to the file")
-        return moment.tz_localize(str(self.time_zone))
+        return _in(where, moment.tz_localize, str(self.time_zone))
 
     def _expression(self, text: str, where: str) -> Event:
         try:
             tree = ast.parse(text, mode="eval").body
-        except SyntaxError:
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise EventsFileError(
                 f"{where} cannot be read: {text!r}; use event names with and, or, not, brackets"
             ) from None
@@ -280,7 +301,10 @@ class _Reader:
                 f"{where} may use only names, and, or, not and brackets: {text!r}"
             )
 
-        return build(tree)
+        try:
+            return build(tree)
+        except RecursionError:
+            raise EventsFileError(f"{where} is nested too deeply") from None
 
 
 def _tables(content: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -290,15 +314,23 @@ def _tables(content: Mapping[str, Any], name: str) -> dict[str, Any]:
     return tables
 
 
-def _field(table: object, where: str, name: str, kind: type) -> Any:
+def _field(table: object, where: str, name: str, kind: type, default: Any = None) -> Any:
     if not isinstance(table, Mapping):
         raise EventsFileError(f"{where} must be a table with {name} in it, got {table!r}")
+    if name not in table and default is not None:
+        return default
     if name not in table:
         raise EventsFileError(f"{where} needs {name}")
     value = table[name]
     good = isinstance(value, (int, float) if kind is float else kind)
     if not good or (kind in (int, float) and isinstance(value, bool)):
-        words = {str: "text", int: "a whole number", float: "a number", list: "a list"}
+        words = {
+            bool: "true or false",
+            str: "text",
+            int: "a whole number",
+            float: "a number",
+            list: "a list",
+        }
         raise EventsFileError(f"{where}.{name} must be {words[kind]}, got {value!r}")
     return value
 
@@ -314,12 +346,17 @@ def _only(table: object, where: str, known: tuple[str, ...]) -> None:
 
 
 def _hour(value: object, where: str) -> datetime.time:
-    if isinstance(value, datetime.time):
-        return value
     try:
-        return datetime.time.fromisoformat(cast(str, value))
+        hour = value if isinstance(value, datetime.time) else _parsed_hour(value)
+        if hour.tzinfo is not None:
+            raise ValueError("hours are those of the window's zone")
+        return hour
     except (TypeError, ValueError):
         raise EventsFileError(f'{where} must be an hour such as "09:00", got {value!r}') from None
+
+
+def _parsed_hour(value: object) -> datetime.time:
+    return datetime.time.fromisoformat(cast(str, value))
 
 
 def _in(where: str, build: Callable[..., Built], *arguments: object) -> Built:

@@ -13,18 +13,19 @@ def read(path: Path) -> pd.DataFrame:
     """Return one fix per point feature, or per position of a line that carries its times."""
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise TrackError(f"{path.name} is not JSON: {error}") from error
     if not isinstance(content, dict) or "type" not in content:
         raise TrackError(f"{path.name} is not GeoJSON: it has no type")
     features = content.get("features", [content])
+    if not isinstance(features, list):
+        raise TrackError(f"{path.name} is not GeoJSON: its features are no list")
     rows: list[dict[str, Any]] = []
     for number, feature in enumerate(features):
-        properties = dict(feature.get("properties") or {})
-        geometry = feature.get("geometry") or {}
         try:
-            rows += _fixes(geometry, properties, number)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+            properties = dict(feature.get("properties") or {})
+            rows += _fixes(feature.get("geometry") or {}, properties, number)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise TrackError(f"{path.name}: feature {number} cannot be read: {error}") from error
     return pd.DataFrame(rows)
 

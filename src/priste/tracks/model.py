@@ -17,6 +17,7 @@ from scipy import sparse
 from priste.errors import ModelFileError, PristeError, TrackError, UnobservedRowsWarning
 from priste.grid import Grid
 from priste.mobility import Mobility
+from priste.tracks.days import day_start
 from priste.tracks.discretise import Clock, discretise, unbroken
 from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap, Outside
@@ -38,6 +39,14 @@ class Model:
     mobility: Mobility
     time_zone: str
     provenance: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        zone(self.time_zone)
+        _step(self.step)
+        if self.mobility.n_cells != self.place.grid.n_cells:
+            raise ModelFileError(
+                f"the map has {self.place.grid.n_cells} cells, the mobility {self.mobility.n_cells}"
+            )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -83,14 +92,14 @@ def fit_model(
     for the border (``"clamp"``).
     """
     zone(time_zone)
-    length = pd.Timedelta(step)
+    length = _step(step)
     if time_of_day and DAY % length != pd.Timedelta(0):
         raise TrackError(f"a day is no whole number of steps of {length}; time_of_day needs that")
     place = LocalMap.around(table, cells=cells) if place is None else place
     owner = [name for name in ("user", "track") if name in table.columns]
     sequences, starts = [], []
     for _, fixes in table.groupby(owner, sort=False):
-        midnight = fixes["time"].min().tz_convert(time_zone).normalize()
+        midnight = day_start(fixes["time"].min(), time_zone)
         stream = discretise(fixes, place, Clock(midnight, length), outside=outside)
         for start, run in unbroken(stream):
             sequences.append(run)
@@ -122,6 +131,16 @@ def fit_model(
         "time of day": time_of_day,
     }
     return Model(place, length, mobility, time_zone, provenance)
+
+
+def _step(step: pd.Timedelta | str) -> pd.Timedelta:
+    try:
+        length = pd.Timedelta(step)
+    except ValueError:
+        length = pd.NaT
+    if pd.isna(length) or length < pd.Timedelta(seconds=1):
+        raise TrackError(f"a step is a length of time such as '10min' or '1h', got {str(step)!r}")
+    return length
 
 
 def save_model(model: Model, path: str | Path) -> None:

@@ -42,7 +42,10 @@ class LocalMap:
 
     @classmethod
     def around(cls, table: pd.DataFrame, *, cells: int = 400, coverage: float = 0.99) -> "LocalMap":
-        """Return a map of at most `cells` square cells over the middle `coverage` of the fixes."""
+        """Return a map of at most `cells` square cells over the middle `coverage` of the fixes.
+
+        A map is public, so its edges lie on hundredths of a degree around them, not on the fixes.
+        """
         if table.empty:
             raise TrackError("there are no fixes to lay a map around")
         if not 0 < coverage <= 1:
@@ -50,7 +53,9 @@ class LocalMap:
         tails = (1 - coverage) / 2, (1 + coverage) / 2
         south, north = np.quantile(table["latitude"], tails)
         west, east = np.quantile(table["longitude"], tails)
-        return cls.within(float(south), float(west), float(north), float(east), cells=cells)
+        south, west = (math.floor(100 * edge) / 100 for edge in (south, west))
+        north, east = (math.ceil(100 * edge) / 100 for edge in (north, east))
+        return cls.within(south, west, min(north, 90.0), min(east, 180.0), cells=cells)
 
     @classmethod
     def within(

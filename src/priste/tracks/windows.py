@@ -1,7 +1,7 @@
 """Clock windows: from when to when, at which hours, on which days, in whose time zone."""
 
 from dataclasses import dataclass
-from datetime import time
+from datetime import date, time, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -45,25 +45,35 @@ class Window:
 
     def steps(self, clock: Clock, n_steps: int) -> list[int]:
         """Return the steps of `clock`, of the first `n_steps`, that begin inside the window."""
-        local = clock.time_of(range(n_steps)).tz_convert(self.time_zone)
-        return [step for step, moment in enumerate(local) if self._holds(moment)]
+        return sorted(step for steps in self.by_day(clock, n_steps).values() for step in steps)
 
-    def _holds(self, moment: pd.Timestamp) -> bool:
+    def by_day(self, clock: Clock, n_steps: int) -> dict[date, list[int]]:
+        """Return the same steps by the day they belong to."""
+        local = clock.time_of(range(n_steps)).tz_convert(self.time_zone)
+        found: dict[date, list[int]] = {}
+        for step, moment in enumerate(local):
+            day = self._day(moment)
+            if day is not None:
+                found.setdefault(day, []).append(step)
+        return found
+
+    def _day(self, moment: pd.Timestamp) -> date | None:
+        """Return the day a moment in the window belongs to, None if it is not in the window."""
         if self.start is not None and moment < self.start:
-            return False
+            return None
         if self.end is not None and moment >= self.end:
-            return False
-        weekday = moment.weekday()
+            return None
+        day: date = moment.date()
         if self.opens is not None and self.closes is not None:
             clock = moment.time()
             if self.opens < self.closes:
                 if not self.opens <= clock < self.closes:
-                    return False
+                    return None
             elif clock < self.closes:
-                weekday = (weekday - 1) % 7  # the small hours belong to the evening before
+                day -= timedelta(days=1)  # the small hours belong to the evening before
             elif clock < self.opens:
-                return False
-        return self.days is None or DAYS[weekday] in self.days
+                return None
+        return day if self.days is None or DAYS[day.weekday()] in self.days else None
 
 
 def zone(name: object) -> ZoneInfo:
