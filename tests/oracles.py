@@ -7,6 +7,8 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
 
 from priste.checks import Array
 from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not
@@ -337,3 +339,18 @@ def presence_vectors(
         return yes, no
 
     return *backwards([np.ones(n)] * len(told)), *backwards(told)
+
+
+# --- the best remap -----------------------------------------------------------------------------
+
+
+def best_remap_loss(cost: Array, cuts: Sequence[Array]) -> float:
+    """The least of sum(cost * Q) over stochastic Q whose columns keep every cut: all at once."""
+    n, m = cost.shape
+    rows = sparse.kron(sparse.eye_array(n), np.ones((1, m)))
+    columns = sparse.vstack([sparse.kron(cut[None, :], sparse.eye_array(m)) for cut in cuts])
+    result = linprog(
+        cost.ravel(), A_ub=columns, b_ub=np.zeros(m * len(cuts)), A_eq=rows, b_eq=np.ones(n)
+    )
+    assert result.status == 0, result.message
+    return float(result.fun)

@@ -1,7 +1,7 @@
 """Spatiotemporal event privacy: quantify it, protect it, audit it."""
 
 from priste.audit import Audit, Finding, audit
-from priste.calibration import EveryOutput, Retry
+from priste.calibration import EveryOutput, OptimalRemap, Retry
 from priste.errors import (
     AuditError,
     EventError,
@@ -18,6 +18,7 @@ from priste.events import Event, at, at_least, pattern, presence
 from priste.grid import Grid
 from priste.mechanisms import (
     EmissionMatrix,
+    Exact,
     Exponential,
     LocationSet,
     Mechanism,
@@ -50,6 +51,7 @@ __all__ = [
     "EventError",
     "EveryOutput",
     "EvidenceError",
+    "Exact",
     "Exponential",
     "Finding",
     "Grid",
@@ -61,6 +63,7 @@ __all__ = [
     "Mobility",
     "MobilityError",
     "NearPrior",
+    "OptimalRemap",
     "PlanarLaplace",
     "Prior",
     "PriorError",

@@ -286,7 +286,7 @@ class _Walk:
             truth = way.truth if state.step == 0 else tuple(e.advance() for e in way.truth)
             for outcome in self.protector.calibration.outcomes(state.situation()):
                 after = _Hidden(
-                    state.observe(outcome.column),
+                    state.observe(outcome.column, outcome.notes),
                     tuple(e.observe(outcome.likelihood) for e in truth),
                 )
                 children.setdefault(outcome.output, []).append(after)

@@ -29,6 +29,7 @@ class Diary:
     attempts: int
     losses: tuple[float, ...]
     column: Array = field(repr=False, compare=False)
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Protector:
 
     No observer whose belief about step 0 lies in `prior`, who knows how people move and everything
     released, sees their odds on a protected event change by more than its ε. With `EveryOutput`
-    (the default) that holds against somebody who knows the algorithm too; with `Retry` it does not.
+    (the default) and `OptimalRemap` that holds against somebody who knows the algorithm too; with
+    `Retry` it does not.
 
     Several mobility models may be given: the promise then holds for each of them. The first also
     carries the public belief that a `LocationSet` follows.
@@ -128,8 +130,10 @@ class Protector:
         cell = self._checked(true_cell)
         now = self._left.arrive()
         draw = self.calibration.draw(now.situation(), cell, self._randomness)
-        after = now.observe(draw.column)
-        diary = Diary(cell, draw.budget, draw.attempts, self._losses(after), draw.column)
+        after = now.observe(draw.column, draw.notes)
+        diary = Diary(
+            cell, draw.budget, draw.attempts, self._losses(after), draw.column, draw.remark
+        )
         self._left = after
         return Release(now.step, draw.output, diary, self._caveats)
 

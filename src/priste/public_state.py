@@ -29,6 +29,7 @@ class PublicState:
     evidence: tuple[Evidence, ...]
     belief: Array
     step: int = -1
+    notes: object = None
 
     @classmethod
     def start(
@@ -63,16 +64,15 @@ class PublicState:
 
     def situation(self) -> Situation:
         """Return what a calibration may look at before the release."""
-        mechanism = self.mechanism
+        mechanism, belief = self.mechanism, self.mobility.cells(self.belief)
         if mechanism.follows_belief:
-            mechanism = mechanism.for_belief(self.mobility.cells(self.belief))
-        return Situation(mechanism, self.protections, self.evidence)
+            mechanism = mechanism.for_belief(belief)
+        return Situation(mechanism, self.protections, self.evidence, belief, self.notes)
 
-    def observe(self, column: Array) -> "PublicState":
+    def observe(self, column: Array, notes: object = None) -> "PublicState":
         """Return the state after a release whose probability from each cell is `column`."""
         joint = self.belief * column[self.mobility.cell_of_state]
         total = float(joint.sum())
         belief = joint / total if total > 0 else self.belief
-        return replace(
-            self, evidence=tuple(e.observe(column) for e in self.evidence), belief=belief
-        )
+        evidence = tuple(e.observe(column) for e in self.evidence)
+        return replace(self, evidence=evidence, belief=belief, notes=notes)

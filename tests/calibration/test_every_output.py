@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,7 +26,7 @@ from priste import (
     audit,
     presence,
 )
-from priste.calibration import Situation
+from priste.calibration import Calibration, Situation
 from tests.oracles import realised_by_enumeration
 from tests.strategies import events, generators, random_event, random_stochastic
 
@@ -57,8 +59,18 @@ def random_prior(kind: str, n: int, random: np.random.Generator) -> Prior:
     return priors[kind]
 
 
+def random_every_output(random: np.random.Generator, grid: Grid) -> Calibration:  # noqa: ARG001
+    return EveryOutput(
+        decay=float(random.uniform(0.2, 0.8)),
+        weakenings=int(random.integers(0, 6)),
+        refine=int(random.integers(0, 3)),
+    )
+
+
 @st.composite
-def protectors(draw: st.DrawFn) -> tuple[Protector, int]:
+def protectors(
+    draw: st.DrawFn, calibration: Callable[[np.random.Generator, Grid], Calibration]
+) -> tuple[Protector, int]:
     n_cells = draw(st.integers(2, 5))
     steps = draw(st.integers(2, {2: 5, 3: 5, 4: 4, 5: 3}[n_cells]))
     random = draw(generators())
@@ -78,11 +90,7 @@ def protectors(draw: st.DrawFn) -> tuple[Protector, int]:
         random_mechanism(draw(st.sampled_from(MECHANISMS)), Grid(1, n_cells), random),
         protections,
         random_prior(draw(st.sampled_from(PRIORS)), n_cells, random),
-        EveryOutput(
-            decay=float(random.uniform(0.2, 0.8)),
-            weakenings=int(random.integers(0, 6)),
-            refine=int(random.integers(0, 3)),
-        ),
+        calibration(random, Grid(1, n_cells)),
     )
     return protector, steps
 
@@ -95,7 +103,7 @@ def test_no_sequence_anyone_can_see_exceeds_epsilon() -> None:
     def keep_the_promise(data: st.DataObject) -> None:
         nonlocal audited, informative, silent
         try:
-            protector, steps = data.draw(protectors())
+            protector, steps = data.draw(protectors(random_every_output))
         except EventError:
             return  # an event that cannot happen or cannot fail
         result = audit(protector, steps)

@@ -2,6 +2,15 @@
 
 from priste.calibration.calibration import Calibration, Draw, Outcome, Situation
 from priste.calibration.every_output import EveryOutput
+from priste.calibration.optimal import OptimalRemap
 from priste.calibration.retry import Retry
 
-__all__ = ["Calibration", "Draw", "EveryOutput", "Outcome", "Retry", "Situation"]
+__all__ = [
+    "Calibration",
+    "Draw",
+    "EveryOutput",
+    "OptimalRemap",
+    "Outcome",
+    "Retry",
+    "Situation",
+]

@@ -23,6 +23,10 @@ class Situation:
     mechanism: Mechanism
     protections: tuple[Protect, ...]
     evidence: tuple[Evidence, ...]
+    belief: Array
+    """Where the user is, over the cells, as far as everybody can tell."""
+    notes: object = None
+    """What the calibration noted at the last step."""
 
     def forbidden_output(self, emission: Array, hint: int = 0) -> int | None:
         """Return an output of `emission` that would break a promise, or None if there is none.
@@ -45,12 +49,17 @@ class Situation:
 
 
 class Draw(NamedTuple):
-    """The output of a step, the column it is accounted with, and how it came about."""
+    """The output of a step, the column it is accounted with, and how it came about.
+
+    `notes` are public and reach the next step's `Situation`. The remark is for the private diary.
+    """
 
     output: int
     column: Array
     budget: float
     attempts: int
+    notes: object = None
+    remark: str = ""
 
 
 class Outcome(NamedTuple):
@@ -63,6 +72,7 @@ class Outcome(NamedTuple):
     output: int
     likelihood: Array
     column: Array
+    notes: object = None
 
 
 class Calibration(Protocol):

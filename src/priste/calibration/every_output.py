@@ -8,7 +8,7 @@ import numpy as np
 
 from priste.calibration.calibration import Draw, Outcome, Situation
 from priste.calibration.schedule import checked_schedule, weaker_and_weaker
-from priste.checks import whole
+from priste.checks import Array, whole
 from priste.errors import ProtectionError
 from priste.mechanisms.mechanism import Mechanism
 from priste.randomness import Randomness
@@ -64,6 +64,10 @@ class EveryOutput:
             else:
                 failed, hint = between, output
         return chosen, tried
+
+    def emission(self, situation: Situation) -> Array:
+        """Return the matrix that this step draws from."""
+        return self.choose(situation)[0].lottery()
 
     def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
         """Return one draw from the chosen mechanism."""

@@ -1,5 +1,6 @@
 """Location mechanisms: from a true cell to the distribution of what is released."""
 
+from priste.mechanisms.exact import Exact
 from priste.mechanisms.exponential import Exponential
 from priste.mechanisms.location_set import LocationSet
 from priste.mechanisms.matrix import EmissionMatrix
@@ -9,6 +10,7 @@ from priste.mechanisms.uniform import Uniform
 
 __all__ = [
     "EmissionMatrix",
+    "Exact",
     "Exponential",
     "LocationSet",
     "Mechanism",

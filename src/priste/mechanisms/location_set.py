@@ -81,7 +81,7 @@ class LocationSet(Mechanism):
         """Return the mechanism on the δ-location set of `belief`."""
         members = location_set(belief, self.delta)
         nearest = np.argmin(self.distances[:, members], axis=1)
-        return OnSet(self.mechanism, members, nearest, self.mechanism.budget)
+        return OnSet(self.mechanism, members, nearest, self.mechanism.budget, self.distances)
 
     def weaker(self, decay: float) -> "LocationSet":
         """Return the location set over the weaker mechanism."""
@@ -104,6 +104,7 @@ class OnSet(Mechanism):
     members: NDArray[np.intp]
     nearest: NDArray[np.intp]
     budget: float
+    distances: Array | None = None
 
     @cached_property
     def _emission(self) -> Array:
@@ -131,7 +132,7 @@ class OnSet(Mechanism):
         return self._over(self.mechanism.with_budget(budget))
 
     def _over(self, mechanism: Mechanism) -> "OnSet":
-        return OnSet(mechanism, self.members, self.nearest, mechanism.budget)
+        return OnSet(mechanism, self.members, self.nearest, mechanism.budget, self.distances)
 
 
 def location_set(belief: ArrayLike, delta: float) -> NDArray[np.intp]:

@@ -1,0 +1,160 @@
+"""What a promise demands of one column of a remap: nothing for most, a few linear cuts for some.
+
+For one belief π the promise bounds a column x of the emission linearly,
+
+    (π·not_a)(π·T x) ≤ E (π·a)(π·F x),        T, F: the masses of ending true and false,
+
+and for a set of beliefs it is this for every π in it. The worst π mixes at most two vertices (see
+`priste.worst_case`), so a column that breaks the promise tells which cut it breaks.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from priste import edges
+from priste.checks import Array
+from priste.evidence import Evidence
+from priste.protection import Protect
+from priste.worst_case import GUARD
+
+_SPREAD = np.exp(np.linspace(-4, 4, 17))  # around the worst weight, where a cut may be deeper
+_ALL = np.exp(np.linspace(-25, 25, 101))  # where the worst is a limit
+_BROKEN = 1e-10  # how far a cut must be broken to count, relative to its largest entry
+
+
+class Belief(NamedTuple):
+    """Weight 1 on one vertex and `weight` on the other, and whether its odds would rise."""
+
+    first: int
+    second: int
+    weight: float
+    rising: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """One promise on columns of Q, where P Q is the emission and P is `mechanism`.
+
+    Rows belong to vertices. Each is scaled as a whole, all four parts of it alike, which changes
+    nothing in the condition. The factor is a little below the one that is certified in the end.
+    """
+
+    a: Array
+    not_a: Array
+    true: Array
+    false: Array
+    factor: float
+    both: bool
+
+    @classmethod
+    def of(cls, protection: Protect, evidence: Evidence, mechanism: Array | None) -> "Bound":
+        """Return the bound that a protection puts on the columns of Q; no mechanism is P = 1."""
+        true, false = evidence.masses
+        totals, orders = np.frexp((true + false).sum(axis=1))
+        depth = np.maximum(evidence.exponents + orders, (evidence.exponents + orders).max() - 600)
+        scale = np.sqrt(np.ldexp(np.maximum(totals, 0.5), depth - depth.max()))[:, None]
+        shift = (depth - depth.max() - orders)[:, None]
+        true, false = np.ldexp(true, shift) / scale, np.ldexp(false, shift) / scale
+        if mechanism is not None:
+            true, false = true @ mechanism, false @ mechanism
+        return cls(
+            evidence.a / scale[:, 0],
+            evidence.not_a / scale[:, 0],
+            true,
+            false,
+            math.exp(protection.epsilon - 3 * GUARD),
+            protection.sides == "both",
+        )
+
+    def cuts(self, first: int, second: int, weights: Array, *, rising: bool) -> Array:
+        """Return the cuts of beliefs with weights 1 and `weights` on two vertices, as rows."""
+        parts = (self.a, self.not_a, self.true, self.false)
+        a, not_a, true, false = parts if rising else (parts[1], parts[0], parts[3], parts[2])
+        w = weights[:, None]
+        cuts = (not_a[first] + w * not_a[second]) * (true[first] + w * true[second])
+        cuts -= self.factor * (a[first] + w * a[second]) * (false[first] + w * false[second])
+        largest = np.abs(cuts).max(axis=1, keepdims=True)
+        return np.asarray(cuts / np.where(largest > 0, largest, 1.0))
+
+    def cut(self, belief: Belief) -> Array:
+        """Return the cut of one belief, its largest entry 1 in size."""
+        weights = np.array([belief.weight])
+        return np.asarray(self.cuts(belief.first, belief.second, weights, rising=belief.rising)[0])
+
+    def central(self) -> list[Array]:
+        """Return the cuts of a belief in the middle, a start for every column."""
+        parts = (self.a, self.not_a, self.true, self.false)
+        a, not_a, true, false = (part.sum(axis=0) for part in parts)
+        cuts = [not_a * true - self.factor * a * false]
+        if self.both:
+            cuts.append(a * false - self.factor * not_a * true)
+        return [cut / np.abs(cut).max() for cut in cuts if np.abs(cut).max() > 0]
+
+    def broken(self, column: Array) -> list[Belief]:
+        """Return the beliefs whose cuts this column breaks most, one for each side."""
+        found = []
+        b, d = self.true @ column, self.false @ column
+        rows = edges.scaled(self.a, self.not_a, b, d, np.zeros(len(b), dtype=np.int64))
+        p, q, beta, delta, scale, _ = rows
+        for rising in (True, False) if self.both else (True,):
+            turned = (p, q, beta, delta) if rising else (q, p, delta, beta)
+            loss, i, j, ratio = edges.largest(*turned)
+            if loss <= math.log(self.factor):
+                continue
+            weight = ratio * scale[i] / scale[j]
+            inside = 0 < weight < math.inf
+            weights = np.append(weight, weight * _SPREAD) if inside else _ALL
+            if i == j:
+                weights = np.zeros(1)
+            depths = self.cuts(i, j, weights, rising=rising) @ column
+            deepest = int(np.argmax(depths))
+            if depths[deepest] > _BROKEN * column.max():
+                found.append(Belief(i, j, float(weights[deepest]), rising))
+        return found
+
+    def passes(self, column: Array) -> bool:
+        """Tell whether the column keeps the promise."""
+        b, d = self.true @ column, self.false @ column
+        flat = np.zeros(len(b), dtype=np.int64)
+        return bool(edges.all_hold(self.a, self.not_a, b, d, flat, self.factor, self.both))
+
+    def missing(self, column: Array) -> float:
+        """Return how much must be added to every entry of a column so that it passes."""
+        b, d = self.true @ column, self.false @ column
+        more = self.true.sum(axis=1), self.false.sum(axis=1)
+        least = 1e-9 * float(column.max())
+        return float(_missing(self.a, self.not_a, b, d, *more, self.factor, self.both, least))
+
+
+@njit(cache=True)
+def _missing(
+    a: Array,
+    not_a: Array,
+    b: Array,
+    d: Array,
+    more_b: Array,
+    more_d: Array,
+    factor: float,
+    both: bool,
+    least: float,
+) -> float:
+    """Return by how much of (more_b, more_d) the vectors b and d must grow to pass."""
+    flat = np.zeros(len(b), dtype=np.int64)
+    if edges.all_hold(a, not_a, b, d, flat, factor, both):
+        return 0.0
+    low, high = 0.0, least
+    while not edges.all_hold(a, not_a, b + high * more_b, d + high * more_d, flat, factor, both):
+        low, high = high, 4 * high
+        if high > 1e9:
+            return math.inf
+    for _ in range(30):
+        middle = (low + high) / 2
+        if edges.all_hold(a, not_a, b + middle * more_b, d + middle * more_d, flat, factor, both):
+            high = middle
+        else:
+            low = middle
+    return high

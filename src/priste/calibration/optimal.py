@@ -1,0 +1,152 @@
+"""Event privacy without drowning the signal: the best remap of a mechanism's output."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from priste.calibration.calibration import Draw, Outcome, Situation
+from priste.calibration.every_output import EveryOutput
+from priste.calibration.program import SolverError
+from priste.calibration.search import Effort, Plan, Search, answer, weights
+from priste.calibration.spending import Spending, rationed
+from priste.checks import Array, listing, numbers, positive, whole
+from priste.errors import ProtectionError
+from priste.randomness import Randomness
+
+Loss = Literal["distance", "squared", "same cell"]
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalRemap:
+    """Post-process the mechanism so that the expected loss is least and *every* output passes.
+
+    At each step, from public things alone, the row-stochastic Q is computed that minimises the
+    expected loss between true and released cell, under the public belief about where the user is,
+    such that every output of the mechanism followed by Q keeps every promise. Then one draw is
+    made. Whatever location privacy the mechanism has is kept, since Q only sees its output; with
+    `Exact` there is none, and Q is a mechanism for the events alone.
+
+    For one known prior this is a linear program, and the result its optimum. For a set of priors
+    cuts are added until what is certified is within `gap` of what no remap of that map can beat, or
+    for `rounds` rounds; the map is then as coarse as the loss allows, unless `outputs` says how
+    many cells serve as outputs. The solver is never trusted: its result is repaired, rounded to
+    whole tickets and certified output by output. If that fails, or takes longer than `time_limit`
+    seconds, the best that was certified serves, at worst `EveryOutput` or one answer for all, and
+    the private diary says so. Only then does a plan depend on the clock.
+
+    `loss` is the distance, its square, 0 or 1 for the same cell or another, or a matrix of losses
+    per true and released cell. The public belief is that of the
+    first mobility model from its `initial` on, with a thousandth spread over all cells, so that
+    nobody's answer is arbitrary. `spending` says how much of ε a step may use.
+    """
+
+    distances: Array | None = field(default=None, repr=False)
+    loss: Loss | Array = field(default="distance", repr=False)
+    spending: Spending = "all"
+    gap: float = 0.01
+    rounds: int = 100
+    outputs: int | None = None
+    time_limit: float = 120.0
+    is_guarantee: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        distances: ArrayLike | None = None,
+        *,
+        loss: Loss | ArrayLike = "distance",
+        spending: Spending = "all",
+        gap: float = 0.01,
+        rounds: int = 100,
+        outputs: int | None = None,
+        time_limit: float = 120.0,
+    ) -> None:
+        if spending not in get_args(Spending):
+            raise ProtectionError(
+                f"spending must be one of {listing(get_args(Spending))}, got {spending!r}"
+            )
+        if isinstance(loss, str) and loss not in get_args(Loss):
+            raise ProtectionError(
+                f"loss must be one of {listing(get_args(Loss))} or a matrix, got {loss!r}"
+            )
+        values = {
+            "distances": None if distances is None else _square(distances, "distances"),
+            "loss": loss if isinstance(loss, str) else _square(loss, "loss"),
+            "spending": spending,
+            "gap": positive(gap, "gap", ProtectionError),
+            "rounds": whole(rounds, "rounds", ProtectionError, least=1),
+            "outputs": None
+            if outputs is None
+            else whole(outputs, "outputs", ProtectionError, least=1),
+            "time_limit": positive(time_limit, "time_limit", ProtectionError),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def plan(self, situation: Situation) -> Plan:
+        """Return the matrix of this step."""
+        losses = self._losses(situation)
+        allowed = rationed(situation, self.spending)
+        effort = Effort(self.gap, self.rounds, self.outputs, self.time_limit)
+        try:
+            plan = Search(effort, allowed, losses).plan()
+            if allowed.forbidden_output(plan.emission) is None:
+                return plan
+            reason = "the remap could not be certified"
+        except SolverError as error:
+            reason = f"the solver gave no optimum ({error})"
+        plans = [answer(allowed, losses, f"{reason}: one answer for everybody served")]
+        chosen, _ = EveryOutput().choose(allowed)
+        if chosen.lottery().shape == losses.shape:
+            emission, said = chosen.lottery(), f"{reason}: EveryOutput served"
+            expected = float(np.sum(weights(situation)[:, None] * emission * losses))
+            plans.append(Plan(emission, expected, 0.0, chosen.budget, remark=said))
+        return min(plans, key=lambda plan: plan.loss)
+
+    def emission(self, situation: Situation) -> Array:
+        """Return the matrix that this step draws from."""
+        return self.plan(situation).emission
+
+    def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
+        """Return one draw from the planned matrix."""
+        plan = self.plan(situation)
+        output = randomness.draw(plan.emission[true_cell])
+        column = plan.emission[:, output]
+        return Draw(output, column, plan.budget, 1, plan.notes, plan.remark)
+
+    def outcomes(self, situation: Situation) -> Iterator[Outcome]:
+        """Yield each output of the planned matrix: what is accounted for is what is true."""
+        plan = self.plan(situation)
+        for output in np.flatnonzero(plan.emission.any(axis=0)).tolist():
+            column = plan.emission[:, output]
+            yield Outcome(output, column, column, plan.notes)
+
+    def _losses(self, situation: Situation) -> Array:
+        """Return the loss per true and released cell."""
+        n_cells = len(situation.belief)
+        if isinstance(self.loss, np.ndarray):
+            losses = self.loss
+        elif self.loss == "same cell":
+            losses = 1 - np.eye(n_cells)
+        else:
+            known = situation.mechanism.distances if self.distances is None else self.distances
+            if known is None:
+                raise ProtectionError(
+                    f"{type(situation.mechanism).__name__} does not know how far cells are apart; "
+                    f"give OptimalRemap(distances), such as grid.distances"
+                )
+            losses = known**2 if self.loss == "squared" else known
+        if len(losses) != n_cells:
+            raise ProtectionError(
+                f"the losses are for {len(losses)} cells, the mobility has {n_cells}"
+            )
+        return losses
+
+
+def _square(values: ArrayLike, what: str) -> Array:
+    matrix = numbers(values, what, ProtectionError, ndim=2)
+    if matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise ProtectionError(f"{what} must be a square matrix, got shape {matrix.shape}")
+    return matrix

@@ -1,0 +1,174 @@
+"""The linear program behind `OptimalRemap`, solved by HiGHS with few of its variables at a time.
+
+Minimise the sum of cost · Q over matrices Q with non-negative entries and rows that sum to one,
+where for each column j and each of its cuts h, h · Q[:, j] ≤ 0. Hardly any of the variables matter:
+columns are added where their reduced cost says that they would help (pricing), and cuts where
+somebody finds that they are broken. After `solve` the solution is optimal for all variables and
+for the cuts there are.
+"""
+
+import math
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from priste.checks import Array
+
+_TOLERANCE = 1e-9
+_DUAL, _PRIMAL = 1, 4  # the simplex strategies of HiGHS
+_NEAR_ENOUGH = 1e-7  # relative: what more variables could gain
+_COLUMNS_PER_ROW = 20  # added at a time
+_DUST = 1e-12  # entries below this are ignored by the solver
+_INFINITE = highspy.kHighsInf
+
+Index = NDArray[np.intp]
+
+
+class SolverError(RuntimeError):
+    """The solver gave no optimum."""
+
+
+class Program:
+    """The program with the variables and cuts it has so far.
+
+    After `solve`, `objective` is what was reached and `bound` what nothing can go below.
+    """
+
+    def __init__(self, cost: Array, time_limit: float) -> None:
+        self.cost = cost
+        self.n_rows: int = cost.shape[0]
+        self.n_columns: int = cost.shape[1]
+        self.objective, self.bound = math.inf, 0.0
+        self._largest = float(np.abs(cost).max())
+        self._known = np.zeros(cost.shape, dtype=bool)
+        self._row, self._column = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+        self._cuts = [np.empty((0, self.n_rows)) for _ in range(self.n_columns)]
+        self._lines = [np.empty(0, dtype=np.intp) for _ in range(self.n_columns)]
+        self._n_lines: int = self.n_rows
+        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        options: dict[str, bool | int | float | str] = {
+            "output_flag": False,
+            "threads": 1,
+            "presolve": "off",  # it would cost the warm start
+            "time_limit": time_limit,
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": _TOLERANCE,
+            "small_matrix_value": _DUST,
+        }
+        for option, value in options.items():
+            self._highs.setOptionValue(option, value)
+        ones, none = np.ones(self.n_rows), np.empty(0, dtype=np.int32)
+        starts = np.zeros(self.n_rows, dtype=np.int32)
+        self._highs.addRows(self.n_rows, ones, ones, 0, starts, none, np.empty(0))
+
+    @property
+    def n_cuts(self) -> int:
+        """How many cuts there are, of all columns together."""
+        return self._n_lines - self.n_rows
+
+    def allow(self, wanted: NDArray[np.bool_]) -> None:
+        """Add the variables that are marked and not there yet."""
+        column, row = np.nonzero((wanted & ~self._known).T)  # those of one column stand together
+        n = len(row)
+        if not n:
+            return
+        index, value, lengths = [], [], []
+        columns, firsts = np.unique(column, return_index=True)
+        for j, rows in zip(columns.tolist(), np.split(row, firsts[1:]), strict=True):
+            lines, width = self._lines[j], len(self._lines[j]) + 1
+            index.append(np.column_stack([rows, np.tile(lines, (len(rows), 1))]).ravel())
+            value.append(np.column_stack([np.ones(len(rows)), self._cuts[j][:, rows].T]).ravel())
+            lengths += [width] * len(rows)
+        self._highs.addCols(
+            n,
+            self.cost[row, column],
+            np.zeros(n),
+            np.full(n, _INFINITE),
+            sum(lengths),
+            np.cumsum([0, *lengths[:-1]], dtype=np.int32),
+            np.concatenate(index).astype(np.int32),
+            np.concatenate(value),
+        )
+        self._known[row, column] = True
+        self._row, self._column = np.append(self._row, row), np.append(self._column, column)
+
+    def cut(self, cuts: list[tuple[int, Array]]) -> None:
+        """Add cuts, each for a column."""
+        order = np.argsort(self._column, kind="stable")
+        ends = np.searchsorted(self._column[order], np.arange(self.n_columns + 1))
+        index, value, starts, length = [], [], [], 0
+        for j, cut in cuts:
+            variables = order[ends[j] : ends[j + 1]]
+            starts.append(length)
+            length += len(variables)
+            index.append(variables)
+            value.append(_without_dust(cut)[self._row[variables]])
+            cut = _without_dust(cut)
+            self._cuts[j] = np.vstack([self._cuts[j], cut])
+            self._lines[j] = np.append(self._lines[j], self._n_lines)
+            self._n_lines += 1
+        if cuts:
+            n = len(cuts)
+            self._highs.addRows(
+                n,
+                np.full(n, -_INFINITE),
+                np.zeros(n),
+                length,
+                np.array(starts, dtype=np.int32),
+                np.concatenate(index).astype(np.int32),
+                np.concatenate(value),
+            )
+
+    def _run(self, strategy: int) -> None:
+        """Run the solver; if it loses its way, from scratch, and then the other way."""
+        for attempt in (strategy, strategy, _PRIMAL + _DUAL - strategy):
+            self._highs.setOptionValue("simplex_strategy", attempt)
+            self._highs.run()
+            status = self._highs.getModelStatus()
+            if status == highspy.HighsModelStatus.kOptimal:
+                return
+            if status in (
+                highspy.HighsModelStatus.kTimeLimit,
+                highspy.HighsModelStatus.kInfeasible,
+            ):
+                break
+            self._highs.clearSolver()
+        raise SolverError(self._highs.modelStatusToString(status))
+
+    def solve(self) -> Array:
+        """Return the optimal Q over all variables, under the cuts there are."""
+        per_row = min(_COLUMNS_PER_ROW, self.n_columns)
+        strategy = _DUAL  # cuts leave the last optimum dual feasible, new variables primal feasible
+        while True:
+            self._run(strategy)
+            strategy = _PRIMAL
+            solution = self._highs.getSolution()
+            duals = np.array(solution.row_dual)
+            worth = np.stack(
+                [
+                    cuts.T @ duals[lines]
+                    for cuts, lines in zip(self._cuts, self._lines, strict=True)
+                ],
+                axis=1,
+            )
+            reduced = self.cost - duals[: self.n_rows, None] - worth
+            reduced[self._known] = 0.0
+            self.objective = float(self._highs.getInfo().objective_function_value)
+            # rows sum to one, so no solution can gain more than the best of each row
+            possible_gain = -float(np.minimum(reduced.min(axis=1), 0.0).sum())
+            self.bound = self.objective - possible_gain
+            if possible_gain <= _NEAR_ENOUGH * self.objective + _TOLERANCE * self._largest:
+                break
+            best = np.argpartition(reduced, per_row - 1, axis=1)[:, :per_row]
+            wanted = np.zeros_like(self._known)
+            np.put_along_axis(wanted, best, True, axis=1)
+            self.allow(wanted & (reduced < 0))
+        remap = np.zeros(self.cost.shape)
+        remap[self._row, self._column] = np.maximum(solution.col_value, 0.0)
+        return np.asarray(remap / remap.sum(axis=1, keepdims=True))
+
+
+def _without_dust(cut: Array) -> Array:
+    """Return a cut without entries too small for the solver, on the safe side."""
+    return np.where(np.abs(cut) < _DUST, np.where(cut > 0, _DUST, 0.0), cut)

@@ -1,0 +1,287 @@
+"""The search for the remap of one step: a linear program, cuts, repair and certification."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priste.calibration.bounds import Belief, Bound
+from priste.calibration.calibration import Situation
+from priste.calibration.program import Program, SolverError
+from priste.checks import Array
+from priste.dyadic import dyadic
+
+_FIRST_OUTPUTS = 32
+_NEAREST = 6  # outputs that a cell may use from the start
+_LENDERS = 8  # cells from which an output may borrow evidence from the start
+_INWARDS = 0.5  # how far towards what passes cuts are looked for
+_COARSE = 0.4  # too few outputs cost much less than their distance to the cells
+_ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
+_BUMPS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # added to all that is used if rounding hurts
+
+Beliefs = dict[int, dict[int, tuple[Belief, ...]]]
+"""Per bound and output, beliefs whose cuts mattered."""
+
+
+class Effort(NamedTuple):
+    """How hard to try."""
+
+    gap: float
+    rounds: int
+    outputs: int | None
+    time_limit: float
+
+
+class Notes(NamedTuple):
+    """Where the next step may begin: the beliefs that mattered, and which variables were used."""
+
+    beliefs: Beliefs = {}  # noqa: RUF012
+    used: NDArray[np.bool_] | None = None
+
+
+class Plan(NamedTuple):
+    """What a step will do: the matrix to draw from, certified.
+
+    `loss` is its expected loss under the public belief, `bound` what no remap on the same map, with
+    the mechanism's outputs merged as there, can go below. A remark says what did not go well.
+    """
+
+    emission: Array
+    loss: float
+    bound: float
+    budget: float
+    notes: Notes = Notes()
+    remark: str = ""
+
+
+def weights(situation: Situation) -> Array:
+    """Return the belief that losses are weighed with: the public one, a little of it anywhere."""
+    belief = situation.belief
+    return np.asarray((1 - _ANYWHERE) * belief + _ANYWHERE / len(belief))
+
+
+def answer(situation: Situation, losses: Array, remark: str) -> Plan:
+    """Return the plan of one answer for everybody, which tells nothing."""
+    totals = weights(situation) @ losses
+    emission = np.zeros(losses.shape)
+    emission[:, int(np.argmin(totals))] = 1.0
+    return Plan(emission, float(totals.min()), 0.0, 0.0, remark=remark)
+
+
+class Search:
+    """One step's search for Q, on the whole map or on a coarser one.
+
+    Coarser means: some cells serve as outputs, and what the mechanism gives is first replaced by
+    the nearest of them, so that Q has few rows and columns. That too is post-processing.
+    """
+
+    def __init__(self, effort: Effort, situation: Situation, losses: Array) -> None:
+        self.effort, self.situation, self.losses = effort, situation, losses
+        self.deadline = time.monotonic() + effort.time_limit
+        self.weights = weights(situation)
+        self.emission = situation.mechanism.emission()
+        self.is_linear = all(len(evidence.a) == 1 for evidence in situation.evidence)
+        n_cells = losses.shape[1]
+        gives_cells = self.emission.shape[1] == n_cells
+        used = self.emission.any(axis=0) if gives_cells else np.ones(n_cells, dtype=bool)
+        self.possible = np.flatnonzero(used)  # what a location set leaves out stays out
+
+    def plan(self) -> Plan:
+        """Return the best certified matrix, on finer maps as long as that is worth it."""
+        notes = self.situation.notes if isinstance(self.situation.notes, Notes) else Notes()
+        most = len(self.possible)
+        size = self.effort.outputs or (most if self.is_linear else _FIRST_OUTPUTS)
+        best: Plan | None = None
+        while True:
+            outputs = self._outputs(min(size, most))
+            try:
+                plan = OnMap(self, outputs).plan(notes)
+            except SolverError:
+                if best is None:
+                    raise
+                return best
+            best = plan if best is None or plan.loss < best.loss else best
+            coarseness = float(self.weights @ self.losses[:, outputs].min(axis=1))
+            enough = self.effort.outputs is not None or coarseness <= _COARSE * plan.loss
+            if enough or len(outputs) == most or time.monotonic() > self.deadline:
+                return best
+            notes, size = plan.notes, 2 * size
+
+    def _outputs(self, size: int) -> NDArray[np.intp]:
+        """Return the cells to release: greedily those that serve the public belief best."""
+        if size == len(self.possible):
+            return self.possible
+        best = np.full(len(self.losses), np.inf)
+        chosen: list[int] = []
+        for _ in range(size):
+            served = np.minimum(self.losses[:, self.possible], best[:, None])
+            totals = self.weights @ served
+            totals[chosen] = np.inf
+            chosen.append(int(np.argmin(totals)))
+            best = served[:, chosen[-1]]
+        return np.asarray(self.possible[np.sort(chosen)])
+
+
+class OnMap:
+    """The search on a map of some of the cells."""
+
+    def __init__(self, search: Search, outputs: NDArray[np.intp]) -> None:
+        self.effort, self.situation, self.losses = search.effort, search.situation, search.losses
+        self.weights, self.outputs, self.deadline = search.weights, outputs, search.deadline
+        self.is_linear = search.is_linear
+        emission = search.emission
+        costs = emission.T @ (self.weights[:, None] * self.losses[:, outputs])
+        if len(outputs) < len(search.possible):  # what is best taken for the same output is merged
+            nearest = np.argmin(costs, axis=1)
+            emission = emission @ np.eye(len(outputs))[nearest]
+            costs = emission.T @ (self.weights[:, None] * self.losses[:, outputs])
+        self.mechanism, self.cost = emission, costs
+        pairs = zip(self.situation.protections, self.situation.evidence, strict=True)
+        self.bounds = [Bound.of(p, e, emission) for p, e in pairs]
+
+    def plan(self, notes: Notes) -> Plan:
+        """Return the best certified matrix that was found."""
+        cost = self.cost
+        hub = int(np.argmin(cost.sum(axis=0)))
+        best = np.zeros(cost.shape)
+        best[:, hub] = 1.0
+        best_loss = float(cost[:, hub].sum())
+        scale = float(np.abs(cost).max()) or 1.0
+        program = Program(cost / scale, max(self.deadline - time.monotonic(), 1e-3))
+        beliefs: dict[tuple[int, int], list[Belief]] = {}
+        central = [bound.central() for bound in self.bounds]
+        columns = range(cost.shape[1])
+        cuts = [(j, cut) for j in columns for of_bound in central for cut in of_bound]
+        program.cut(cuts + self._remembered(notes, beliefs))
+        program.allow(self._start(hub, central))
+        if notes.used is not None and notes.used.shape == cost.shape:
+            program.allow(notes.used)
+        bound, remark = 0.0, ""
+        for number in range(self.effort.rounds):
+            try:
+                remap = program.solve()
+            except SolverError as error:
+                if number == 0:
+                    raise
+                remark = f"the solver stopped early ({error})"
+                break
+            bound = scale * program.bound
+            broken = [] if self.is_linear else self._broken(remap, best, beliefs)
+            for candidate in (self._repaired(remap), self._towards(remap, best)):
+                loss = float((cost * candidate).sum())
+                if loss < best_loss:
+                    best, best_loss = candidate, loss
+            if not broken or best_loss <= bound * (1 + self.effort.gap):
+                break
+            if time.monotonic() > self.deadline:
+                remark = "the time was up"
+                break
+            program.cut(broken)
+        emission = self._certified(best)
+        expected = float(np.sum(self.weights[:, None] * emission * self.losses))
+        if not remark and expected > bound * (1 + self.effort.gap) + 1e-6 * scale:
+            remark = f"not within {self.effort.gap:g} of the bound"
+        if remark:
+            remark += f": what served has {expected:.3g}, the bound is {bound:.3g}"
+        kept: Beliefs = {}
+        for (k, j), found in beliefs.items():
+            kept.setdefault(k, {})[int(self.outputs[j])] = tuple(found[-12:])
+        notes = Notes(kept, best > 1e-6 if self.is_linear else None)
+        return Plan(emission, expected, bound, self.situation.mechanism.budget, notes, remark)
+
+    def _start(self, hub: int, central: list[list[Array]]) -> NDArray[np.bool_]:
+        """Mark the variables to begin with.
+
+        Each row may use its cheapest outputs. The rows that speak for the event, or those against
+        it if these are fewer, have to lend themselves to all outputs: each output may have those
+        that do most for it at least cost.
+        """
+        cost = self.cost
+        wanted = np.zeros(cost.shape, dtype=bool)
+        nearest = np.argsort(cost, axis=1, kind="stable")[:, : min(_NEAREST, cost.shape[1])]
+        np.put_along_axis(wanted, nearest, True, axis=1)
+        wanted[:, hub] = True
+        for cuts in central:
+            if not cuts:
+                continue
+            cut = min(cuts, key=lambda cut: np.count_nonzero(cut > 0))
+            lenders = np.flatnonzero(cut > 0)
+            if len(lenders):
+                price = cost[lenders] / cut[lenders, None]
+                enough = min(_LENDERS, len(lenders))
+                best = lenders[np.argpartition(price, enough - 1, axis=0)[:enough]]
+                wanted[best, np.arange(cost.shape[1])] = True
+        return wanted
+
+    def _remembered(
+        self, notes: Notes, beliefs: dict[tuple[int, int], list[Belief]]
+    ) -> list[tuple[int, Array]]:
+        """Return the cuts of beliefs that mattered before, for the output nearest to theirs."""
+        cuts = []
+        for k, by_output in notes.beliefs.items():
+            if k >= len(self.bounds) or not by_output:
+                continue
+            known = np.array(sorted(by_output))
+            nearest = known[np.argmin(self.losses[np.ix_(self.outputs, known)], axis=1)]
+            for j, output in enumerate(nearest.tolist()):
+                for belief in by_output[output]:
+                    beliefs.setdefault((k, j), []).append(belief)
+                    cuts.append((j, self.bounds[k].cut(belief)))
+        return cuts
+
+    def _broken(
+        self, remap: Array, inner: Array, beliefs: dict[tuple[int, int], list[Belief]]
+    ) -> list[tuple[int, Array]]:
+        """Return cuts that a remap breaks, and note their beliefs.
+
+        Where the way from the remap to an `inner` one that passes leaves the allowed, cuts are
+        deeper than at the remap itself.
+        """
+        cuts = []
+        between = (1 - _INWARDS) * remap + _INWARDS * inner
+        for j in np.flatnonzero(remap.max(axis=0) > 1e-12).tolist():
+            for k, bound in enumerate(self.bounds):
+                found = bound.broken(between[:, j]) or bound.broken(remap[:, j])
+                for belief in found:
+                    beliefs.setdefault((k, j), []).append(belief)
+                    cuts.append((j, bound.cut(belief)))
+        return cuts
+
+    def _repaired(self, remap: Array) -> Array:
+        """Return the remap with as much of a constant in each column as it needs to pass."""
+        missing = np.zeros(remap.shape[1])
+        for j in np.flatnonzero(remap.max(axis=0) > 0).tolist():
+            missing[j] = max(bound.missing(remap[:, j]) for bound in self.bounds)
+        if not np.isfinite(missing).all():
+            missing[:] = 0.0
+            missing[0] = 1e9  # as good as a constant
+        return np.asarray((remap + missing) / (1 + missing.sum()))
+
+    def _towards(self, remap: Array, inner: Array) -> Array:
+        """Return the last point that passes on the way from `inner`, which does, to the remap."""
+        if self.is_linear:
+            return inner
+        low, high = 0.0, 1.0
+        for _ in range(12):
+            middle = (low + high) / 2
+            between = (1 - middle) * inner + middle * remap
+            used = np.flatnonzero(between.max(axis=0) > 0).tolist()
+            passes = all(bound.passes(between[:, j]) for j in used for bound in self.bounds)
+            low, high = (middle, high) if passes else (low, middle)
+        return np.asarray((1 - low) * inner + low * remap)
+
+    def _certified(self, remap: Array) -> Array:
+        """Return the emission in whole tickets, with a little more constant if rounding hurts.
+
+        An output of somebody who is hardly possible rests on shares too small for a ticket.
+        """
+        emission = np.zeros((len(self.mechanism), self.losses.shape[1]))
+        emission[:, self.outputs] = self.mechanism @ remap
+        used = emission.any(axis=0)
+        for bump in _BUMPS:
+            mended = emission + bump * used
+            lottery = dyadic(mended / mended.sum(axis=1, keepdims=True))
+            if self.situation.forbidden_output(lottery) is None:
+                return lottery
+        raise SolverError("rounding to whole tickets breaks a promise")

@@ -1,0 +1,41 @@
+"""How much of ε a step may use, so that something is left for later ones."""
+
+from dataclasses import replace
+from typing import Literal
+
+from priste.calibration.calibration import Situation
+from priste.evidence import Evidence
+from priste.protection import Protect
+from priste.worst_case import GUARD, worst_case
+
+Spending = Literal["all", "proportional", "rolling"]
+"""All of ε at every step; in proportion to the time until the event's last step; or at each step
+an equal part of what is left, over the steps until then."""
+
+RESERVE = 0.02
+"""The share of ε that is not planned with.
+
+Where the odds have moved as far as they may, every output must leave them exactly there, which no
+rounded numbers can do. From this reserve each step gets a little room above the loss so far."""
+
+_ROOM = 1e-6  # of ε, per step: for ε of 0.01 and more the reserve lasts for 20,000 steps
+
+
+def rationed(situation: Situation, spending: Spending) -> Situation:
+    """Return the situation with the ε that this step may use, a little above the loss so far."""
+    pairs = zip(situation.protections, situation.evidence, strict=True)
+    protections = tuple(_rationed(p, e, spending) for p, e in pairs)
+    return replace(situation, protections=protections)
+
+
+def _rationed(protection: Protect, evidence: Evidence, spending: Spending) -> Protect:
+    epsilon = (1 - RESERVE) * protection.epsilon
+    spent = max(worst_case(evidence.four_vectors(), sides=protection.sides).loss, 0.0)
+    left = max(evidence.model.worlds.last_step - evidence.step, 0)
+    ration = epsilon
+    if spending == "proportional":
+        ration = epsilon * (evidence.step + 1) / (evidence.step + 1 + left)
+    elif spending == "rolling":
+        ration = spent + max(epsilon - spent, 0.0) / (left + 1)
+    floor = spent + max(_ROOM * protection.epsilon, 10 * GUARD)
+    return replace(protection, epsilon=min(max(ration, floor), protection.epsilon))
