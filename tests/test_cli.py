@@ -208,6 +208,7 @@ def test_explain_says_what_a_certificate_and_a_number_mean(run: Run, desk: Path)
     assert "An observer who gave 1:9 before gives at least 1:14.9 and at most 1:5.45 now" in (
         number.out
     )
+    assert "any: whatever they believe" in run("explain", "--adversaries").out
     assert run("explain").code == 3
     assert run("explain", "--epsilon", 0).code == 3
 
@@ -495,7 +496,9 @@ def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
         tmp_path / "mine",
     )
     assert ended.code == 0, ended.err
+    assert ended.json["private"]["mean error km"] < 6  # a blind guess has about 20
     certificate = json.loads((tmp_path / "shared.certificate.json").read_text())
+    assert certificate["calibration"] == "OptimalRemap"
     assert len(read(out)) == len(certificate["releases"]) == ended.json["releases"] > 60
     assert certificate["steps"] == 144
     assert promises_hold(certificate, load_model(model), [62, 80, 100, 144])

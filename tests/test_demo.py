@@ -25,5 +25,6 @@ def test_the_demo_tells_the_story_and_its_numbers_are_true(tmp_path: Path) -> No
         "released-day.csv",
         "report.html",
         "report-map.png",
+        "report-remap.png",
         "report-odds.png",
     }

@@ -38,6 +38,7 @@ from priste.options import (
     refuse_existing,
     refuse_same,
 )
+from priste.price import prices_of_adversaries
 from priste.protection import Protect
 from priste.protector import Protector
 from priste.report.delivery import Delivery
@@ -273,8 +274,11 @@ def protect(
     budget: Budget = 1.0,
     mechanism: Noise = "planar-laplace",
     calibration: Annotated[
-        Literal["every-output"], typer.Option(help="How the guarantee is reached.")
-    ] = "every-output",
+        Literal["optimal", "every-output"],
+        typer.Option(
+            help="How the guarantee is reached: the best remap of the noise, or weaker noise."
+        ),
+    ] = "optimal",
     outside: OffMap = "clamp",
     hide_events: Annotated[
         bool, typer.Option(help="Leave the events out of the certificate.")
@@ -444,12 +448,24 @@ def explain(
     epsilon: Annotated[
         float | None, typer.Option(help="Explain a number instead of a certificate.")
     ] = None,
+    adversaries: Annotated[
+        bool, typer.Option("--adversaries", help="Show what each adversary costs, on a small map.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Say what a certificate, or an ε, means."""
-    if (certificate is None) == (epsilon is None):
-        raise CertificateError("give either a certificate or --epsilon")
-    if certificate is not None:
+    """Say what a certificate, or an ε, means, or what it costs to be safe from whom."""
+    if (certificate is not None) + (epsilon is not None) + adversaries != 1:
+        raise CertificateError("give a certificate, or --epsilon, or --adversaries")
+    if adversaries:
+        with working("computing"):
+            prices, constant = prices_of_adversaries()
+        sentences = [
+            "The least mean error of a first release, in cells of a map of 6 × 6, for ε = 0.5 and "
+            "people with local habits; one answer for everybody has "
+            f"{constant:.2f}:",
+            *(f"{price.error:.2f}  {price.adversary}" for price in prices),
+        ]
+    elif certificate is not None:
         sentences = list(Certificate.load(certificate).sentences())
     else:
         if epsilon is None or not 0 < epsilon < 700:

@@ -8,10 +8,11 @@ from typing import Annotated, Literal, TypeVar
 import pandas as pd
 import typer
 
-from priste.calibration import EveryOutput
+from priste.calibration import Calibration, EveryOutput, OptimalRemap
 from priste.console import working
 from priste.errors import TrackError
-from priste.mechanisms import Exponential, PlanarLaplace
+from priste.mechanisms import Exact, Exponential, PlanarLaplace
+from priste.mechanisms.on_grid import GridMechanism
 from priste.tracks import Account, clean, read, read_geolife
 from priste.tracks.certificate import Adversary
 from priste.tracks.places import Outside
@@ -40,9 +41,12 @@ Who = Annotated[
     ),
 ]
 Rho = Annotated[float, typer.Option("--rho", help="The free share of the belief for `near`.")]
-Budget = Annotated[float, typer.Option("--budget", help="Budget of the noise per kilometre.")]
+Budget = Annotated[
+    float, typer.Option("--budget", help="Budget of the noise per kilometre (for none: at most 1).")
+]
 Noise = Annotated[
-    Literal["planar-laplace", "exponential"], typer.Option("--mechanism", help="The noise.")
+    Literal["planar-laplace", "exponential", "none"],
+    typer.Option("--mechanism", help="The noise; with none, only the events are protected."),
 ]
 OffMap = Annotated[
     Outside, typer.Option("--outside", help="Fixes off the map: to its border, dropped, refused.")
@@ -131,8 +135,15 @@ def four(bounds: str) -> tuple[float, float, float, float]:
     return south, west, north, east
 
 
-MECHANISMS = {"planar-laplace": PlanarLaplace, "exponential": Exponential}
-CALIBRATIONS = {"every-output": EveryOutput}
+MECHANISMS: dict[str, type[GridMechanism]] = {
+    "planar-laplace": PlanarLaplace,
+    "exponential": Exponential,
+    "none": Exact,
+}
+CALIBRATIONS: dict[str, type[Calibration]] = {
+    "optimal": OptimalRemap,
+    "every-output": EveryOutput,
+}
 
 
 def made(known: Mapping[str, type[Made]], name: str, *arguments: object) -> Made:

@@ -92,6 +92,19 @@ def test_a_public_report_tells_neither_habits_nor_hidden_events(
     assert not any("odds" in path.name for path in files)
 
 
+def test_the_remap_that_is_shown_is_one_that_keeps_the_promise(
+    track: ProtectedTrack, private: Findings
+) -> None:
+    assert private.remap is not None
+    step, emission = private.remap
+    assert step == private.events[0].steps[0] == 9
+    np.testing.assert_allclose(emission.sum(axis=1), 1, rtol=1e-15)
+    state = track.protector.beginning()
+    for release in track.releases[:step]:
+        state = state.arrive().observe(release.private.column)
+    assert state.arrive().situation().forbidden_output(emission) is None
+
+
 def test_the_lines_of_the_figure_are_the_losses_in_each_direction(private: Findings) -> None:
     for event in private.events:
         assert event.before is not None
@@ -106,7 +119,7 @@ def test_the_lines_of_the_figure_are_the_losses_in_each_direction(private: Findi
 def test_the_page_needs_no_network(private: Findings, tmp_path: Path) -> None:
     page, *_ = write_report(private, tmp_path / "report.html")
     links = re.findall(r'(?:src|href)="([^"]+)"', page.read_text())
-    assert all(link.startswith("#") for link in links)
+    assert all(link.startswith(("#", "data:")) for link in links)
     assert "@import" not in page.read_text()
     assert "<script" not in page.read_text()
 

@@ -6,12 +6,14 @@ import matplotlib.dates
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from priste.odds import as_odds
 from priste.report.findings import EventFinding, Findings
 
+_LEAST_SHARE = 1e-4  # smaller probabilities are left white
 INK, SECRET, TRUE, RELEASED = "#333333", "#c9403a", "#2b6ca3", "#e39b2d"
 
 
@@ -20,6 +22,8 @@ def draw(findings: Findings) -> dict[str, Figure]:
     figures = {"map": draw_map(findings)}
     if findings.events:
         figures["odds"] = draw_odds(findings)
+    if findings.remap is not None:
+        figures["remap"] = draw_remap(findings)
     if findings.is_private:
         figures["error"] = draw_errors(findings)
     return figures
@@ -97,6 +101,46 @@ def _draw_event(axes: Axes, event: EventFinding, findings: Findings) -> None:
     what = "Change of odds" if event.before is None else "Odds"
     title = f"{what} on “{event.name}”, ε = {event.epsilon:g}"
     axes.set_title(title, loc="left", fontsize=10, parse_math=False)
+
+
+def draw_remap(findings: Findings) -> Figure:
+    """Draw what a person at the sensitive place, and one far away, would report."""
+    if findings.remap is None:
+        raise ValueError("there is no remap to draw")
+    step, emission = findings.remap
+    grid, region = findings.model.place.grid, findings.events[0].cells
+    inside = region[len(region) // 2]
+    far = int(np.argmax(grid.distances[:, list(region)].min(axis=1)))
+    figure = Figure(figsize=(8.4, 4.4))
+    figure.set_layout_engine("constrained")
+    width, height = grid.columns * grid.cell_size, grid.rows * grid.cell_size
+    panels = figure.subplots(1, 2)
+    for axes, cell, who in (
+        (panels[0], inside, "at the sensitive place"),
+        (panels[1], far, "far away"),
+    ):
+        shares = emission[cell].reshape(grid.rows, grid.columns)
+        image = axes.imshow(
+            np.where(shares >= _LEAST_SHARE, shares, np.nan),
+            origin="lower",
+            extent=(0, width, 0, height),
+            cmap="YlOrBr",
+            norm=LogNorm(_LEAST_SHARE, 1),
+        )
+        for sensitive in region:
+            corner = grid.centres[sensitive] - grid.cell_size / 2
+            size = grid.cell_size
+            axes.add_patch(Rectangle(tuple(corner), size, size, fill=False, ec=SECRET, lw=1))
+        axes.plot(*grid.centres[cell], "o", color=TRUE, ms=7, mec="white")
+        axes.set_title(f"Somebody {who} would report", loc="left", fontsize=10)
+    figure.colorbar(image, ax=panels, shrink=0.8, label="probability of each report")
+    when = findings.times([step])[0]
+    figure.suptitle(
+        f"{when:%Y-%m-%d %H:%M}, the first step of “{findings.events[0].name}”",
+        fontsize=9,
+        parse_math=False,
+    )
+    return figure
 
 
 def draw_errors(findings: Findings) -> Figure:

@@ -54,6 +54,8 @@ class Findings:
     model: Model
     certificate: Certificate
     events: tuple[EventFinding, ...]
+    remap: tuple[int, Array] | None = None
+    """The first step of the first event, and what each cell would have reported there."""
     true: dict[int, int] | None = None
     budgets: dict[int, float] | None = None
     account: Account | None = None
@@ -113,12 +115,15 @@ def findings(
                 after,
             )
         )
+    emission = track.emission_at(events[0].steps[0]) if events else None
+    remap = None if emission is None else (events[0].steps[0], emission)
     if not private:
-        return Findings(model, certificate, tuple(events))
+        return Findings(model, certificate, tuple(events), remap)
     return Findings(
         model,
         certificate,
         tuple(events),
+        remap,
         {r.step: r.private.true_cell for r in track.releases},
         {r.step: r.private.budget for r in track.releases},
         account,

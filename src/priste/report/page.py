@@ -32,6 +32,7 @@ footer { color: #777; font-size: .85rem; margin-top: 3rem }
 _CAPTIONS = {
     "map": "What was released, and the places the events are about.",
     "odds": "The band is the promise. No line may leave it, and none can.",
+    "remap": "How the event stays secret: what would have been reported from two places.",
     "error": "The price: how far what was released lies from the truth.",
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from priste.calibration import Calibration, EveryOutput
+from priste.calibration import Calibration, EveryOutput, OptimalRemap
 from priste.checks import Array
 from priste.errors import TrackError
 from priste.mechanisms import Mechanism, PlanarLaplace
@@ -70,6 +70,7 @@ class ProtectedTrack:
     """What came of a protected stream. `released` and `certificate` are public, the rest is not."""
 
     stream: Stream
+    protector: Protector
     named: tuple[NamedProtection, ...]
     releases: tuple[Release, ...]
     certificate: Certificate
@@ -79,6 +80,21 @@ class ProtectedTrack:
         """The released track: the centre of each released cell at the start of its step."""
         steps, cells = ([r.step for r in self.releases], [r.cell for r in self.releases])
         return as_track(steps, cells, self.stream.model.place, self.stream.clock)
+
+    def emission_at(self, step: int) -> Array | None:
+        """Return what each cell would have reported at a step, after what was released before it.
+
+        It follows from public things. None if the calibration has no such matrix.
+        """
+        calibration = self.protector.calibration
+        if not isinstance(calibration, EveryOutput | OptimalRemap):
+            return None
+        columns = {release.step: release.private.column for release in self.releases}
+        state = self.protector.beginning()
+        for t in range(step):
+            state = state.arrive()
+            state = state.observe(columns[t]) if t in columns else state
+        return calibration.emission(state.arrive().situation())
 
     @cached_property
     def errors(self) -> Array:
@@ -107,6 +123,7 @@ class ProtectedTrack:
                 "error_km": self.errors,
                 "budget": [p.budget for p in private],
                 "attempts": [p.attempts for p in private],
+                "remark": [p.remark for p in private],
             }
         )
         losses = {
@@ -131,8 +148,8 @@ def protect_track(
     """Protect a clean table of one person's fixes.
 
     By default against an adversary whose belief about the start is the model's except for a tenth,
-    which may be anything; with planar Laplace noise of budget 1 per kilometre, weakened as far as
-    the events need. Fixes off the map count for its border (``outside="clamp"``).
+    which may be anything; with planar Laplace noise of budget 1 per kilometre, remapped as well as
+    the events allow. Fixes off the map count for its border (``outside="clamp"``).
     """
     stream = Stream.of(table, model, outside=outside)
     named = stream.events(events)
@@ -142,7 +159,7 @@ def protect_track(
         PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism,
         [each.protection for each in named],
         adversary_prior(adversary, mobility, rho),
-        EveryOutput() if calibration is None else calibration,
+        OptimalRemap() if calibration is None else calibration,
         seed,
     )
     report = progress or progress_line("protecting")
@@ -156,4 +173,4 @@ def protect_track(
     certificate = Certificate.of(
         protector, releases, named, model, stream.clock, stream.n_steps, adversary, rho
     )
-    return ProtectedTrack(stream, tuple(named), tuple(releases), certificate)
+    return ProtectedTrack(stream, protector, tuple(named), tuple(releases), certificate)
