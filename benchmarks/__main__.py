@@ -3,7 +3,17 @@
 import importlib
 import sys
 
-ALL = ["worst_case", "stream", "events", "every_output", "tracks"]
+ALL = [
+    "worst_case",
+    "stream",
+    "events",
+    "every_output",
+    "tracks",
+    "optimal",
+    "utility",
+    "spending",
+    "geolife",
+]
 
 for word in sys.argv[1:] or ALL:
     name = word.partition("=")[0]  # what follows is for the benchmark itself

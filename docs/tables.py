@@ -1,6 +1,12 @@
-"""Writes the tables of the documentation from measurements: `make tables` (some minutes)."""
+"""Writes the tables of the documentation from measurements: `make tables` (some minutes).
 
+`python docs/tables.py remap` writes those of the remap alone, from the numbers in data/ that
+`python -m benchmarks utility=50,docs/data/utility.json` and `spending=FILE` keep.
+"""
+
+import json
 import re
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -19,9 +25,11 @@ from priste import (
     Retry,
     presence,
 )
+from priste.price import prices_of_adversaries
 from priste.priors import Prior
 
-PAGE = Path(__file__).parent / "guarantee.md"
+DOCS = Path(__file__).parent
+DATA = DOCS / "data"
 CITY = Grid(20, 20)
 EVENT = presence(range(10), range(3, 8))
 STEPS, STREAMS, BUDGET = 50, 4, 1.0
@@ -68,11 +76,68 @@ def main() -> None:
             cells = [found[prior, c, sigma, epsilon] for c in ("retry", "every output", "refined")]
             shown = " | ".join(f"{cell:.1f}" for cell in cells)
             lines.append(f"| {sigma:g} | {epsilon:g} | {shown} |")
-    text = PAGE.read_text()
-    marked = r"(<!-- measured by tables.py -->\n).*?(<!-- end -->)"
-    replacement = "\\1\n" + "\n".join(lines) + "\n\n\\2"
-    PAGE.write_text(re.sub(marked, replacement, text, flags=re.DOTALL))
+    fill(DOCS / "guarantee.md", "measured", lines)
+    remap()
+
+
+def remap() -> None:
+    """The tables of the remap, from what the benchmarks kept in data/."""
+    page = DOCS / "remap.md"
+    fill(page, "utility", utility_lines())
+    prices, constant = prices_of_adversaries()
+    lines = ["| adversary | least mean error of a first release, in cells |", "|---|---|"]
+    lines += [f"| {price.adversary} | {price.error:.2f} |" for price in prices]
+    lines += [f"| one answer for everybody | {constant:.2f} |", ""]
+    fill(page, "prices", [*lines, "On a map of 6 × 6 cells, σ = 1, ε = 0.5."])
+    fill(page, "spending", spending_lines())
+    fill(page, "geolife", geolife_lines())
+
+
+def utility_lines() -> list[str]:
+    found = json.loads((DATA / "utility.json").read_text())
+    methods = ("remap alone", "remap over noise", "every output", "retry")
+    lines = []
+    for prior, title in (("known", "One known belief"), ("any", "Any belief")):
+        lines += [f"**{title}**", "", "| σ | ε | " + " | ".join(methods) + " |"]
+        lines.append("|---" * 6 + "|")
+        for sigma, epsilon in product((1.0, 3.0, 10.0), EPSILONS):
+            cells = []
+            for method in methods:
+                kept = found.get(f"{method}|{prior}|{sigma}|{epsilon}")
+                mean, half = kept[:2] if kept else (0, 0)
+                cells.append(f"{mean:.2f} ± {half:.2f}" if kept else "–")
+            lines.append(f"| {sigma:g} | {epsilon:g} | {' | '.join(cells)} |")
+        lines.append("")
+    return lines[:-1]
+
+
+def spending_lines() -> list[str]:
+    found = json.loads((DATA / "spending.json").read_text())
+    ways = ("all", "proportional", "rolling")
+    lines = ["| belief | σ | ε | " + " | ".join(ways) + " |", "|---" * 6 + "|"]
+    for key in dict.fromkeys(key.rpartition("|")[0] for key in found):
+        cells = [f"{found[f'{key}|{way}'][0]:.2f} ± {found[f'{key}|{way}'][1]:.2f}" for way in ways]
+        lines.append(f"| {key.replace('|', ' | ')} | {' | '.join(cells)} |")
+    return lines
+
+
+def geolife_lines() -> list[str]:
+    found = json.loads((DATA / "geolife.json").read_text())
+    methods = ("remap alone", "remap over noise", "every output")
+    lines = ["| adversary | " + " | ".join(methods) + " |", "|---" * 4 + "|"]
+    for who in ("known", "near", "any"):
+        cells = [found[f"{who}|{method}"] for method in methods]
+        shown = " | ".join(f"{m:.1f} ± {half:.1f} ({s:.2f} s)" for m, half, s in cells)
+        lines.append(f"| {who} | {shown} |")
+    return [*lines, "", f"A cell drawn blindly: {found['blind'][0]:.1f} km."]
+
+
+def fill(page: Path, name: str, lines: list[str]) -> None:
+    """Put lines between the marks of that name."""
+    text, block = page.read_text(), "\n".join(lines)
+    marked = rf"(<!-- {name} by tables.py -->\n).*?(<!-- end -->)"
+    page.write_text(re.sub(marked, lambda m: f"{m[1]}\n{block}\n\n{m[2]}", text, flags=re.DOTALL))
 
 
 if __name__ == "__main__":
-    main()
+    remap() if sys.argv[1:] == ["remap"] else main()
