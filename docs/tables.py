@@ -98,6 +98,9 @@ def utility_lines() -> list[str]:
     methods = ("remap alone", "remap over noise", "every output", "retry")
     lines = []
     for prior, title in (("known", "One known belief"), ("any", "Any belief")):
+        if not any(key.split("|")[1] == prior for key in found):
+            lines += [f"**{title}**: not measured yet.", ""]
+            continue
         lines += [f"**{title}**", "", "| σ | ε | " + " | ".join(methods) + " |"]
         lines.append("|---" * 6 + "|")
         for sigma, epsilon in product((1.0, 3.0, 10.0), EPSILONS):
