@@ -69,6 +69,7 @@ def test_a_public_report_holds_nothing_of_the_true_track(
     public = findings(track, private=False)
     assert public.true is None
     assert public.errors is None
+    assert public.remap is None
     assert public.account is None
     files = write_report(public, tmp_path / "public.html")
     text = files[0].read_text()

@@ -54,10 +54,13 @@ class Findings:
     model: Model
     certificate: Certificate
     events: tuple[EventFinding, ...]
-    remap: tuple[int, Array] | None = None
-    """The first step of the first event, and what each cell would have reported there."""
     true: dict[int, int] | None = None
+    errors: Array | None = None
+    """The distance between true and released cell, in kilometres, per release."""
     budgets: dict[int, float] | None = None
+    remap: tuple[int, Array] | None = None
+    """The first step of the first event, and what each cell would have reported there. It shows
+    where the model expects the person."""
     account: Account | None = None
 
     @property
@@ -69,14 +72,6 @@ class Findings:
     def released(self) -> dict[int, int]:
         """The released cell of each step that has one."""
         return {step: cell for step, (cell, _) in self.certificate.releases.items()}
-
-    @property
-    def errors(self) -> Array | None:
-        """The distance between true and released cell, in kilometres, per release."""
-        if self.true is None:
-            return None
-        distances = self.model.place.grid.distances
-        return np.array([distances[self.true[s], c] for s, c in self.released.items()])
 
     def times(self, steps: "list[int] | range") -> pd.DatetimeIndex:
         """Return when steps begin, on the wall clock of the model's zone."""
@@ -96,13 +91,14 @@ def findings(
     """
     model = track.stream.model
     certificate = track.certificate if shown is None else shown
+    odds = certificate.odds(model) if private else {}
     events = []
     for promise in certificate.promises:
         if promise.event is None:
             continue  # withheld: nothing can be shown of it
         parts = list(atoms(promise.event))
         rising, falling = certificate.directions(promise, model)
-        before, after = certificate.odds(model)[promise.name] if private else (None, None)
+        before, after = odds.get(promise.name, (None, None))
         events.append(
             EventFinding(
                 promise,
@@ -115,16 +111,17 @@ def findings(
                 after,
             )
         )
-    emission = track.emission_at(events[0].steps[0]) if events else None
-    remap = None if emission is None else (events[0].steps[0], emission)
     if not private:
-        return Findings(model, certificate, tuple(events), remap)
+        return Findings(model, certificate, tuple(events))
+    first = events[0].steps[0]
+    emission = track.emission_at(first)
     return Findings(
         model,
         certificate,
         tuple(events),
-        remap,
         {r.step: r.private.true_cell for r in track.releases},
+        track.errors,
         {r.step: r.private.budget for r in track.releases},
+        None if emission is None else (first, emission),
         account,
     )
