@@ -8,7 +8,7 @@ import pandas as pd
 
 from priste.grid import Grid
 from priste.odds import as_odds
-from priste.report import findings, write_report
+from priste.report.delivery import Delivery
 from priste.tracks import (
     Certificate,
     LocalMap,
@@ -100,18 +100,18 @@ def tell(out: Path, seed: int) -> Iterator[str]:
     yield "Secret: being at the clinic between 14 and 18 on a weekday.\n"
 
     result, today = protected_day(table, events, seed)
-    model, stream, certificate = result.stream.model, result.stream, public / "certificate.json"
+    model, stream = result.stream.model, result.stream
     write(today, private / "true-day.csv")
     save_model(model, private / "model.npz")
-    write(result.released, public / "released-day.csv")
-    result.certificate.save(certificate)
+    delivery = Delivery(public / "day.csv", private)
+    delivery.write(result, account, public_report=True)
     grid, n = model.place.grid, len(result.releases)
     size = f"{grid.rows} × {grid.columns} cells of {grid.cell_size} km"
     yield f"Learned how this person moves from {DAYS - 1} days: {size}."
     yield f"Protected the last day: {n} of {stream.n_steps} half hours released.\n"
     yield from (f"- {sentence}" for sentence in result.certificate.sentences())
 
-    read_back = Certificate.load(certificate)
+    read_back = Certificate.load(delivery.certificate)
     (losses,), (odds,) = read_back.losses(model).values(), read_back.odds(model).values()
     before, after = as_odds(odds[0]), as_odds(float(odds[1][-1]))
     yield "\nAudited from the certificate and the model alone:"
@@ -122,7 +122,6 @@ def tell(out: Path, seed: int) -> Iterator[str]:
     yield f"  (in truth it {happened})"
     blind, error = float(grid.distances.mean()), float(result.errors.mean())
     yield f"The price: mean error {error:.2f} km; a blind guess has {blind:.2f} km.\n"
-    page, *_ = write_report(findings(result, account), private / "report.html")
-    write_report(findings(result, private=False), public / "report.html")
-    yield f"The report, with pictures: {page} (private), {public / 'report.html'} (for everybody)"
+    page = private / "report.html"
+    yield f"The report, with pictures: {page} (private), {delivery.page} (for everybody)"
     yield "Reproducible because a seed was given; without one the system's randomness is used."

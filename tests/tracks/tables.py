@@ -31,5 +31,5 @@ def shared_data(name: str) -> Path:
     """Real data for trying things on; it is not part of the project."""
     folder = Path(__file__).parents[3] / "shared" / "data" / name
     if not folder.exists():
-        pytest.skip(f"the real data is not here: {folder}")
+        pytest.skip(f"others' tracks, which may not be passed on, are not here: {folder}")
     return folder
