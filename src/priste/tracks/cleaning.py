@@ -1,6 +1,7 @@
 """Cleaning that accounts for itself: every row read is kept, or dropped by a rule that says so."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,15 @@ class Account:
     def __post_init__(self) -> None:
         if self.read != self.kept + sum(self.dropped.values()):
             raise AssertionError(f"the account does not add up: {self}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "read": self.read,
+            "kept": self.kept,
+            "dropped": self.dropped,
+            "put into order": self.moved,
+        }
 
     def __str__(self) -> str:
         rows = [("fixes read", self.read)]

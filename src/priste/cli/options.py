@@ -9,7 +9,7 @@ import pandas as pd
 import typer
 
 from priste.calibration import Calibration, EveryOutput, OptimalRemap
-from priste.console import working
+from priste.cli.console import working
 from priste.errors import TrackError
 from priste.mechanisms import Exact, Exponential, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism

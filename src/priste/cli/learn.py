@@ -1,0 +1,133 @@
+"""From tracks to a model of how people move, and from a model to made-up tracks."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+
+from priste.cli.console import as_json, say, working
+from priste.cli.options import (
+    Columns,
+    Force,
+    Json,
+    ModelFile,
+    OffMap,
+    Seed,
+    Since,
+    Until,
+    Zone,
+    first_days,
+    four,
+    moment,
+    read_tracks,
+    refuse_existing,
+    refuse_same,
+)
+from priste.tracks import LocalMap, as_track, fit_model, load_model, save_model
+from priste.tracks.certificate import in_words
+from priste.tracks.days import day_start
+from priste.tracks.files import checked_suffix, write_as
+from priste.tracks.outputs import aside
+
+
+def fit(
+    tracks: Annotated[list[Path], typer.Argument(help="Track files, or folders of Geolife.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
+    step: Annotated[str, typer.Option(help="Length of a step, such as 10min or 1h.")] = "10min",
+    cells: Annotated[int, typer.Option(help="About how many cells the map has.")] = 400,
+    bounds: Annotated[
+        str | None, typer.Option(help="South,west,north,east of the map, in degrees.")
+    ] = None,
+    time_zone: Annotated[str, typer.Option(help="The zone whose days and hours count.")] = "UTC",
+    time_of_day: Annotated[bool, typer.Option(help="Learn each step of the day apart.")] = False,
+    order: Annotated[int, typer.Option(help="How many last cells the next one depends on.")] = 1,
+    smoothing: Annotated[float, typer.Option(help="Weight of what was not observed.")] = 1.0,
+    outside: OffMap = "drop",
+    share: Annotated[
+        float, typer.Option(help="Learn from this share of the days, the first ones.")
+    ] = 1.0,
+    zone: Zone = None,
+    column: Columns = None,
+    since: Since = None,
+    until: Until = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Learn a map and how people move on it from tracks."""
+    refuse_existing([out], force=force)
+    refuse_same([out], tracks)
+    table, account = read_tracks(tracks, zone, column, since, until, time_zone)
+    table = first_days(table, share, time_zone)
+    place = None if bounds is None else LocalMap.within(*four(bounds), cells=cells)
+    with working("learning"):
+        model = fit_model(
+            table,
+            step=step,
+            place=place,
+            cells=cells,
+            time_zone=time_zone,
+            time_of_day=time_of_day,
+            order=order,
+            smoothing=smoothing,
+            outside=outside,
+        )
+    save_model(model, out)
+    grid = model.place.grid
+    days = table["time"].dt.tz_convert(time_zone).dt.date
+    result = {
+        "model": str(out),
+        "fingerprint": model.fingerprint,
+        "map": f"{grid.rows} × {grid.columns} cells of {grid.cell_size:.3g} km",
+        "days": f"{days.min()} to {days.max()}, {days.nunique()} with fixes",
+        **model.provenance,
+        "account": account.to_json(),
+    }
+    if json:
+        as_json(result)
+        return
+    say(account)
+    say(f"\n{result['map']}, steps of {in_words(model.step)}")
+    say(f"learned from {len(table):,} fixes, {result['days']}: {result['moves']:,} moves")
+    unseen = model.provenance["cells never left"]
+    if unseen:
+        say(f"{unseen} of {grid.n_cells} cells were never left; how people leave them is a guess")
+    say(f"{out}: a model of these people's habits, readable by you alone. Keep it so.")
+
+
+def simulate(
+    model: ModelFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The track file to write.")],
+    days: Annotated[int, typer.Option(help="How many days, a track each.", min=1)] = 1,
+    start: Annotated[str, typer.Option(help="The first day.")] = "2024-01-01",
+    seed: Seed = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Draw made-up tracks from a model."""
+    refuse_existing([out], force=force)
+    learned = load_model(model)
+    first = moment(start, learned.time_zone)
+    steps = pd.Timedelta(days=1) // learned.step
+    random = np.random.default_rng(seed)
+    tracks = []
+    with working("simulating") as progress:
+        for day in range(days):
+            clock = learned.clock(day_start(first, learned.time_zone, later=day))
+            mobility = learned.mobility_from(clock.start)
+            path = mobility.sample(steps, seed=int(random.integers(2**31)))
+            tracks.append(
+                as_track(range(steps), path, learned.place, clock, track=f"day {day + 1}")
+            )
+            progress((day + 1) / days)
+        table, suffix = pd.concat(tracks, ignore_index=True), checked_suffix(out)
+        with aside(out, private=True) as partial:
+            write_as(table, partial, suffix)
+    if json:
+        as_json({"track": str(out), "days": days, "fixes": days * steps})
+    else:
+        say(
+            f"{out}: {days} day(s) of {steps} fixes, made up from the habits of those in the model."
+        )
+        say("Together such days show these habits, so the file is readable by you alone.")

@@ -1,0 +1,209 @@
+"""What a track would tell with noise alone, and how it is released with protection."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import typer
+
+from priste.checks import Array
+from priste.cli.console import as_json, say, working
+from priste.cli.options import (
+    CALIBRATIONS,
+    MECHANISMS,
+    Budget,
+    Columns,
+    EventsFile,
+    Force,
+    Json,
+    ModelFile,
+    Noise,
+    OffMap,
+    Rho,
+    Seed,
+    Since,
+    Until,
+    Who,
+    Zone,
+    made,
+    read_tracks,
+    refuse_existing,
+    refuse_same,
+)
+from priste.odds import as_odds, promise
+from priste.report.delivery import Delivery
+from priste.tracks import expose_track, load_model, protect_track
+from priste.tracks.certificate import adversary_in_words
+
+
+def quantify(
+    track: Annotated[Path, typer.Argument(help="The track of one person.")],
+    model: ModelFile,
+    events: EventsFile,
+    budget: Budget = 1.0,
+    mechanism: Noise = "planar-laplace",
+    adversary: Who = "near",
+    rho: Rho = 0.1,
+    outside: OffMap = "clamp",
+    zone: Zone = None,
+    column: Columns = None,
+    since: Since = None,
+    until: Until = None,
+    seed: Seed = None,
+    json: Json = False,
+) -> None:
+    """Tell how much noise alone, without protection, would tell about events on a track."""
+    learned = load_model(model)
+    table, _ = read_tracks([track], zone, column, since, until, learned.time_zone)
+    with working("following"):
+        found = expose_track(
+            table,
+            learned,
+            events,
+            made(MECHANISMS, mechanism, learned.place.grid, budget),
+            adversary=adversary,
+            rho=rho,
+            outside=outside,
+            seed=seed,
+        )
+    if json:
+        as_json(
+            {
+                exposure.named.name: {
+                    "epsilon": exposure.named.protection.epsilon,
+                    "losses": exposure.losses.tolist(),
+                    "times": [moment.isoformat() for moment in exposure.times],
+                    "odds before": exposure.before,
+                    "odds after": exposure.after.tolist(),
+                    "crossed at step": exposure.crossed,
+                }
+                for exposure in found
+            }
+        )
+        return
+    say(f"Against {adversary_in_words(adversary, rho)}; one drawn stream. Private: do not share.")
+    for exposure in found:
+        local = exposure.times.tz_convert(learned.time_zone)
+        when = {step: f"step {step}, {local[step]:%Y-%m-%d %H:%M}" for step in range(len(local))}
+        worst = exposure.worst_step
+        say(f"\n“{exposure.named.name}” (wanted: ε = {exposure.named.protection.epsilon:g})")
+        say(f"  largest loss {exposure.losses[worst]:.4f} at {when[worst]}")
+        loss, sides = max(float(exposure.losses[worst]), 0.0), exposure.named.protection.sides
+        say(f"  there, {promise(loss, exposure.before, sides)}")
+        say(f"  who believes the model ends with {as_odds(float(exposure.after[-1]))}")
+        crossed = exposure.crossed
+        say(f"  beyond ε first at {when[crossed]}" if crossed is not None else "  never beyond ε")
+        say("    step  time              loss     odds of who believes the model")
+        for step in _turning_points(exposure.losses):
+            odds = as_odds(float(exposure.after[step]))
+            say(
+                f"    {step:4d}  {local[step]:%Y-%m-%d %H:%M}  {exposure.losses[step]:7.4f}  {odds}"
+            )
+
+
+def _turning_points(losses: Array, most: int = 12) -> list[int]:
+    """Return the steps at which the loss changes most, in order: those worth showing."""
+    change = np.abs(np.diff(losses, prepend=0.0))
+    return sorted(np.argsort(-change, kind="stable")[:most].tolist())
+
+
+def protect(
+    track: Annotated[Path, typer.Argument(help="The track of one person.")],
+    model: ModelFile,
+    events: EventsFile,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The protected track, in the format its ending says."),
+    ] = None,
+    private: Annotated[
+        Path | None, typer.Option(help="Folder for diary and report, for you alone.")
+    ] = None,
+    adversary: Who = "near",
+    rho: Rho = 0.1,
+    budget: Budget = 1.0,
+    mechanism: Noise = "planar-laplace",
+    calibration: Annotated[
+        Literal["optimal", "every-output"],
+        typer.Option(
+            help="How the guarantee is reached: the best remap of the noise, or weaker noise."
+        ),
+    ] = "optimal",
+    outside: OffMap = "clamp",
+    hide_events: Annotated[
+        bool, typer.Option(help="Leave the events out of the certificate.")
+    ] = False,
+    report: Annotated[bool, typer.Option(help="Make the private report.")] = True,
+    public_report: Annotated[bool, typer.Option(help="Make a report for everybody too.")] = False,
+    zone: Zone = None,
+    column: Columns = None,
+    since: Since = None,
+    until: Until = None,
+    seed: Seed = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Release a track so that nobody's odds on the events change by more than was allowed."""
+    source = Path(track.name).with_suffix(".plt") if track.is_dir() else track
+    delivery = Delivery(
+        source.with_name(f"{source.stem}.protected{source.suffix}") if out is None else out,
+        source.with_name(f"{source.stem}.private") if private is None else private,
+    )
+    refuse_same(delivery.files, [track, model, events])
+    refuse_existing(
+        delivery.files,
+        force=force,
+        why=", but releasing the same time twice tells more than once: only if nobody has seen it",
+    )
+    learned = load_model(model)
+    table, account = read_tracks([track], zone, column, since, until, learned.time_zone)
+    with working("protecting") as progress:
+        result = protect_track(
+            table,
+            learned,
+            events,
+            adversary=adversary,
+            rho=rho,
+            mechanism=made(MECHANISMS, mechanism, learned.place.grid, budget),
+            calibration=made(CALIBRATIONS, calibration),
+            outside=outside,
+            seed=seed,
+            progress=progress,
+        )
+    certificate = result.certificate
+    with working("writing"):
+        delivery.write(
+            result,
+            account,
+            hide_events=hide_events,
+            report=report,
+            public_report=public_report,
+        )
+    public = {"track": str(delivery.track), "certificate": str(delivery.certificate)}
+    if public_report:
+        public["report"] = str(delivery.page)
+    summary = {
+        "public": public,
+        "private": {"folder": str(delivery.private), "mean error km": float(result.errors.mean())},
+        "events": {
+            p.name: {
+                "epsilon": p.epsilon,
+                "largest loss": float(result.diary[f"loss {p.name}"].max()),
+            }
+            for p in certificate.promises
+        },
+        "releases": len(result.releases),
+        "steps": result.stream.n_steps,
+        "adversary": adversary,
+        "account": account.to_json(),
+    }
+    if json:
+        as_json(summary)
+        return
+    say(account)
+    say()
+    for sentence in certificate.sentences():
+        say(f"- {sentence}")
+    say("\nPublic:  " + "\n         ".join(public.values()))
+    if not hide_events:
+        say("         (they name the protected events, not whether they happened; --hide-events)")
+    say(f"Private: {delivery.private}/ (for you alone; mean error {result.errors.mean():.2f} km)")
