@@ -7,9 +7,8 @@ setting and keeps the numbers. What is in FILE.raw.json already is not computed 
 import json
 import os
 import sys
-import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,13 +22,13 @@ from priste import (
     Grid,
     KnownPrior,
     Mobility,
-    OptimalRemap,
     PlanarLaplace,
     Protect,
     Protector,
     Retry,
     presence,
 )
+from priste.reproduce.remembering import Planned, Remembering
 
 GRID = Grid(20, 20)
 EVENT = presence(range(10), range(3, 8))
@@ -47,13 +46,19 @@ class Setting(NamedTuple):
     epsilon: float
 
 
-def error(setting: Setting, seed: int) -> float:
+def errors(setting: Setting, seeds: range) -> list[float]:
+    """The mean distance between true and released cell of each stream."""
+    plans: Planned = {}
+    return [error(setting, seed, plans) for seed in seeds]
+
+
+def error(setting: Setting, seed: int, plans: Planned) -> float:
     """The mean distance between true and released cell of one stream."""
     mobility = Mobility.gaussian(GRID, setting.sigma)
     uniform = np.full(GRID.n_cells, 1 / GRID.n_cells)
     mechanism = Exact(GRID) if setting.method == "remap alone" else PlanarLaplace(GRID, 1.0)
     calibration = {"every output": EveryOutput(), "retry": Retry()}.get(
-        setting.method, OptimalRemap()
+        setting.method, Remembering(plans)
     )
     guard = Protector(
         mobility,
@@ -86,20 +91,20 @@ def settings(priors: tuple[str, ...] = ("known", "any")) -> Iterator[Setting]:
 def measured(streams: int, path: Path | None, wanted: list[Setting]) -> dict[str, Any]:
     """The errors of each setting, computed on all cores and kept in the file as they come."""
     known: dict[str, Any] = json.loads(path.read_text()) if path and path.exists() else {}
-    workers = int(os.environ.get("WORKERS", os.cpu_count() or 1))
-    with ProcessPoolExecutor(workers) as pool:
-        for setting in wanted:
-            key = "|".join(map(str, setting))
-            have = known.get(key, {}).get("errors", [])
-            if len(have) < streams:
-                start = time.perf_counter()
-                seeds = range(len(have), streams)
-                errors = [*have, *pool.map(error, [setting] * len(seeds), seeds)]
-                taken = (time.perf_counter() - start) / len(seeds) / STEPS * workers
-                known[key] = {"errors": errors, "seconds per step": taken}
-                if path:
-                    path.write_text(json.dumps(known, indent=1))
-            mean, half = interval(known[key]["errors"])
+    missing = {}
+    for setting in wanted:
+        have = len(known.get("|".join(map(str, setting)), {}).get("errors", []))
+        if have < streams:
+            missing[setting] = range(have, streams)
+    with ProcessPoolExecutor(int(os.environ.get("WORKERS", os.cpu_count() or 1))) as pool:
+        running = {pool.submit(errors, *of_setting): of_setting for of_setting in missing.items()}
+        for done in as_completed(running):
+            key = "|".join(map(str, running[done][0]))
+            kept = known.setdefault(key, {"errors": []})
+            kept["errors"] += done.result()
+            if path:
+                path.write_text(json.dumps(known, indent=1))
+            mean, half = interval(kept["errors"])
             print(f"  {key:45s} {mean:6.2f} ± {half:.2f}", flush=True)
     return known
 

@@ -191,3 +191,23 @@ def test_what_cannot_be_audited_is_refused() -> None:
         audit(line(EveryOutput()), 0)
     with pytest.raises(AuditError, match="truth has 2 cells, the protector's mobility 3"):
         audit(line(EveryOutput()), 2, truth=Mobility(np.eye(2)))
+
+
+def test_a_released_stream_can_be_followed() -> None:
+    protector = line(Retry())
+    exact = audit(protector, 3)
+    worst = exact.worst.sequence
+    followed = audit(protector, 3, sequences=[worst])
+    assert followed.realised[-1] == pytest.approx(exact.realised[-1], rel=1e-12)
+    assert not followed.is_exact
+    everything = audit(protector, 2, sequences=[(i, j, 0) for i in range(3) for j in range(3)])
+    np.testing.assert_allclose(everything.realised, exact.realised[:2], rtol=1e-12, atol=0)
+
+
+def test_what_cannot_have_been_released_is_not_followed() -> None:
+    with pytest.raises(AuditError, match="never releases 7 at step 1 after 0"):
+        audit(line(Retry()), 2, sequences=[(0, 7)])
+    with pytest.raises(AuditError, match="a sequence of 1 releases cannot be followed for 2 steps"):
+        audit(line(Retry()), 2, sequences=[(0,)])
+    with pytest.raises(AuditError, match="no sequences"):
+        audit(line(Retry()), 2, sequences=[])

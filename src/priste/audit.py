@@ -7,7 +7,7 @@ that of somebody who knows all this, the worst over the set of beliefs.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from priste.checks import Array, whole
+from priste.checks import Array, listing, whole
 from priste.errors import AuditError
 from priste.evidence import EventModel, Evidence, FourVectors
 from priste.mobility import Mobility
@@ -140,6 +140,7 @@ def audit(
     truth: Mobility | None = None,
     prior: Prior | None = None,
     samples: int | None = None,
+    sequences: Iterable[Sequence[int]] | None = None,
     limit: int = LIMIT,
     seed: int | None = None,
     progress: Progress | None = None,
@@ -148,7 +149,9 @@ def audit(
 
     All sequences are followed, which is exact; if that would visit more than `limit` hidden states
     it is refused. With `samples` that many sequences are followed instead (half drawn as the
-    algorithm would, half by always taking the worst output), and losses are lower bounds.
+    algorithm would, half by always taking the worst output), and losses are lower bounds. So they
+    are with `sequences`, which says what was released: those are followed, each to its step
+    number `steps`.
 
     `truth` asks what would be realised if people moved as it says, and not as the protector
     assumes; `prior` asks about another set of beliefs. The protector itself is not changed.
@@ -169,7 +172,9 @@ def audit(
         limit,
         progress or progress_line("audit"),
     )
-    if samples is None:
+    if sequences is not None:
+        walk.follow_these([_checked_sequence(s, steps) for s in sequences])
+    elif samples is None:
         walk.follow_all()
     else:
         walk.follow_some(whole(samples, "samples", AuditError, least=1), seed)
@@ -178,7 +183,7 @@ def audit(
         about.append(f"if people moved as {truth!r}, which is not what the protector assumes")
     if prior is not None:
         about.append(f"for beliefs in {prior!r}, which is not what the protector assumes")
-    return walk.result(tuple(about), is_exact=samples is None)
+    return walk.result(tuple(about), is_exact=samples is None and sequences is None)
 
 
 class _Hidden(NamedTuple):
@@ -275,8 +280,25 @@ class _Walk:
             self.progress((sample + 1) / samples)
         self.n_sequences = len(followed)
 
-    def _children(self, seen: _Seen) -> list[_Seen]:
-        """Return what can be seen next, and note the loss of each."""
+    def follow_these(self, sequences: list[tuple[int, ...]]) -> None:
+        """Follow given sequences."""
+        if not sequences:
+            raise AuditError("there are no sequences to follow")
+        for number, sequence in enumerate(sequences, start=1):
+            seen = _Seen((), [_Hidden(self.protector.beginning(), self.start)])
+            for step, output in enumerate(sequence):
+                children = self._children(seen, only=output)
+                if not children:
+                    raise AuditError(
+                        f"{self.protector.calibration!r} never releases {output} at step {step} "
+                        f"after {listing(sequence[:step]) or 'nothing'}"
+                    )
+                (seen,) = children
+            self.progress(number / len(sequences))
+        self.n_sequences = len(set(sequences))
+
+    def _children(self, seen: _Seen, only: int | None = None) -> list[_Seen]:
+        """Return what can be seen next (or that one output), and note the loss of each."""
         children: dict[int, list[_Hidden]] = {}
         for way in seen.ways:
             self.visited += 1
@@ -285,6 +307,8 @@ class _Walk:
             state = way.state.arrive()
             truth = way.truth if state.step == 0 else tuple(e.advance() for e in way.truth)
             for outcome in self.protector.calibration.outcomes(state.situation()):
+                if only is not None and outcome.output != only:
+                    continue
                 after = _Hidden(
                     state.observe(outcome.column, outcome.notes),
                     tuple(e.observe(outcome.likelihood) for e in truth),
@@ -349,6 +373,15 @@ class _Walk:
             )
         name = repr(self.protector.calibration)
         return Audit(name, about, is_exact, self.n_sequences, tuple(findings))
+
+
+def _checked_sequence(sequence: Sequence[int], steps: int) -> tuple[int, ...]:
+    """Return the first steps of a sequence of releases."""
+    if len(sequence) < steps:
+        raise AuditError(
+            f"a sequence of {len(sequence)} releases cannot be followed for {steps} steps"
+        )
+    return tuple(whole(output, "a release", AuditError, least=0) for output in sequence[:steps])
 
 
 def _odds(case: WorstCase, vectors: FourVectors) -> tuple[float, float]:

@@ -184,23 +184,38 @@ def first_failing(
 ) -> int:
     """Return the first output (row of b and d) whose condition fails, or -1.
 
-    An output that is possible for no vertex fails, and so does one whose likelihood from some
-    vertex is so small that digits may be lost. Somebody else setting ``stop[0]`` ends the search
-    early; so does finding a failure.
+    Somebody else setting ``stop[0]`` ends the search early; so does finding a failure.
     """
     for o in range(len(b)):
         if stop[0]:
             return -1
-        possible = False
-        for total in b[o] + d[o]:
-            possible = possible or total > 0
-            if 0 < total < FAINTEST:
-                possible = False
-                break
-        if not possible or not all_hold(a, not_a, b[o], d[o], exponents, bound, both):
+        if fails(a, not_a, exponents, b[o], d[o], bound, both):
             stop[0] = True
             return o
     return -1
+
+
+@njit(cache=True, nogil=True)
+def fails(
+    a: Array,
+    not_a: Array,
+    exponents: NDArray[np.int64],
+    b: Array,
+    d: Array,
+    bound: float,
+    both: bool,
+) -> bool:
+    """Tell whether an output breaks the condition for some pair of vertices.
+
+    One that is possible for no vertex does, and so does one whose likelihood from some vertex is
+    so small that digits may be lost.
+    """
+    possible = False
+    for total in b + d:
+        possible = possible or total > 0
+        if 0 < total < FAINTEST:
+            return True
+    return not possible or not all_hold(a, not_a, b, d, exponents, bound, both)
 
 
 @njit(cache=True, nogil=True)

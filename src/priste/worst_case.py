@@ -107,15 +107,18 @@ def is_within(vectors: FourVectors, epsilon: float, *, sides: Sides = "both") ->
     return bool(edges.all_hold(*vectors, _bound(epsilon), len(_directions(sides)) == 2))
 
 
-def is_beyond(evidence: Evidence, column: Array, epsilon: float, *, sides: Sides = "both") -> bool:
-    """Tell whether a release with this emission column would bring some loss above `epsilon`.
+def is_beyond(
+    evidence: Evidence, columns: Array, epsilon: float, *, sides: Sides = "both"
+) -> NDArray[np.bool_]:
+    """Tell of each emission column whether its release would bring some loss above `epsilon`.
 
     A release that the model deems impossible counts as beyond.
     """
-    stop = np.zeros(1, dtype=bool)
-    return (
-        _first_failing(evidence, np.ascontiguousarray(column)[:, None], epsilon, sides, stop) >= 0
-    )
+    b, d = _joint(evidence, columns)
+    conditions = evidence.a, evidence.not_a, evidence.exponents
+    bound, both = _bound(epsilon), len(_directions(sides)) == 2
+    failing = (edges.fails(*conditions, *row, bound, both) for row in zip(b, d, strict=True))
+    return np.fromiter(failing, dtype=bool, count=len(b))
 
 
 def first_beyond(
@@ -148,10 +151,16 @@ def _first_failing(
     evidence: Evidence, columns: Array, epsilon: float, sides: Sides, stop: NDArray[np.bool_]
 ) -> int:
     """Return the first of the columns that would bring some loss above `epsilon`, or -1."""
-    b, d = (np.ascontiguousarray((mass @ columns).T) for mass in evidence.masses)
+    b, d = _joint(evidence, columns)
     a, not_a, exponents = evidence.a, evidence.not_a, evidence.exponents
     both = len(_directions(sides)) == 2
     return int(edges.first_failing(a, not_a, b, d, exponents, _bound(epsilon), both, stop))
+
+
+def _joint(evidence: Evidence, columns: Array) -> tuple[Array, Array]:
+    """Return the vectors b and d after a release with each of the columns, as rows."""
+    true, false = (np.ascontiguousarray((mass @ columns).T) for mass in evidence.masses)
+    return true, false
 
 
 @cache

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from priste.checks import Array
 from priste.evidence import Evidence
 from priste.mechanisms.mechanism import Mechanism
@@ -42,10 +45,15 @@ class Situation:
 
     def allows(self, column: Array) -> bool:
         """Tell whether an output with this emission column keeps every promise."""
-        return not any(
-            is_beyond(evidence, column, protection.epsilon, sides=protection.sides)
-            for protection, evidence in zip(self.protections, self.evidence, strict=True)
-        )
+        return bool(self.allowed(column[:, None])[0])
+
+    def allowed(self, columns: Array) -> NDArray[np.bool_]:
+        """Tell of each emission column whether an output with it keeps every promise."""
+        allowed = np.ones(columns.shape[1], dtype=bool)
+        for protection, evidence in zip(self.protections, self.evidence, strict=True):
+            epsilon, sides = protection.epsilon, protection.sides
+            allowed[allowed] = ~is_beyond(evidence, columns[:, allowed], epsilon, sides=sides)
+        return allowed
 
 
 class Draw(NamedTuple):

@@ -46,16 +46,16 @@ class Retry:
     def outcomes(self, situation: Situation) -> Iterator[Outcome]:
         """Yield each output at each attempt, with the chance that all earlier attempts failed."""
         schedule = weaker_and_weaker(situation.mechanism, self.decay, self.weakenings)
-        reached: float | np.ndarray = 1.0  # from each cell: that the loop gets this far
+        reached = np.ones(len(situation.belief))  # from each cell: that the loop gets this far
         for mechanism in schedule:
             emission = mechanism.lottery()
-            failing = np.zeros(len(emission))
-            for output in np.flatnonzero(emission.any(axis=0)).tolist():
+            outputs = np.flatnonzero(emission.any(axis=0))
+            passing = outputs
+            if mechanism.budget > 0:
+                passing = outputs[situation.allowed(emission[:, outputs])]
+            for output in passing.tolist():
                 column = emission[:, output]
-                if mechanism.budget == 0 or situation.allows(column):
-                    yield Outcome(output, reached * column, column)
-                else:
-                    failing += column
-            reached = reached * failing
+                yield Outcome(output, reached * column, column)
+            reached = reached * emission[:, np.setdiff1d(outputs, passing)].sum(axis=1)
             if not reached.any():
                 return

@@ -10,6 +10,7 @@ from priste.cli.check import audit, explain
 from priste.cli.console import clear_errors, say, working
 from priste.cli.learn import fit, simulate
 from priste.cli.release import protect, quantify
+from priste.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="priste",
@@ -33,7 +34,7 @@ def demo(
             say(line)
 
 
-for command in (fit, simulate, quantify, protect, audit, explain):
+for command in (fit, simulate, quantify, protect, audit, explain, reproduce):
     app.command()(command)
 
 

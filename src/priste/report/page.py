@@ -1,33 +1,16 @@
 """One HTML page that needs nothing else, and its figures as files."""
 
-import io
 import math
-import re
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
 
 from priste.odds import as_factor, as_odds
 from priste.report.figures import draw
 from priste.report.findings import EventFinding, Findings
+from priste.report.html import as_svg, document, inline_svg, table
 from priste.tracks.outputs import Together
-
-_STYLE = """
-:root { color-scheme: light; --ink: #333; --line: #e3e3e3; --soft: #f6f6f4; --secret: #c9403a }
-body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); max-width: 54rem;
-       margin: 2rem auto; padding: 0 1.2rem }
-h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
-.private { background: var(--secret); color: white; padding: .5rem .9rem; border-radius: .4rem }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
-th, td { text-align: left; padding: .35rem .7rem .35rem 0; border-bottom: 1px solid var(--line) }
-td.n, th.n { text-align: right } figure { margin: 1rem 0 } svg { max-width: 100%; height: auto }
-ul { background: var(--soft); padding: 1rem 1rem 1rem 2.2rem; border-radius: .4rem }
-footer { color: #777; font-size: .85rem; margin-top: 3rem }
-"""
 
 _CAPTIONS = {
     "map": "What was released, and the places the events are about.",
@@ -75,18 +58,10 @@ def _paths(path: Path, names: list[str]) -> tuple[Path, dict[tuple[str, str], Pa
     return path, pictures
 
 
-def as_svg(figure: Figure) -> str:
-    """Return a figure as SVG, the same text each time."""
-    text = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "priste"}):
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return text.getvalue()
-
-
 def _page(findings: Findings, figures: dict[str, str]) -> str:
     certificate = findings.certificate
     drawn = "".join(
-        f"<figure>{_inline(svg, name)}<figcaption>{_CAPTIONS[name]}</figcaption></figure>"
+        f"<figure>{inline_svg(svg, name)}<figcaption>{_CAPTIONS[name]}</figcaption></figure>"
         for name, svg in figures.items()
     )
     kind = "a private report" if findings.is_private else "a public report"
@@ -105,21 +80,9 @@ def _page(findings: Findings, figures: dict[str, str]) -> str:
         sections += ["<h2>What it cost</h2>", _error_table(findings)]
     if findings.account is not None:
         sections += ["<h2>Where the fixes went</h2>", _account_table(findings)]
-    return (
-        "<!doctype html><html lang=en><head><meta charset=utf-8>"
-        '<meta name=viewport content="width=device-width, initial-scale=1">'
-        f"<title>PriSTE: {kind}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>A protected track</h1><p>PriSTE, {kind}</p>{warning}{''.join(sections)}"
-        f"<footer>{escape(certificate.made_by)}, {escape(certificate.created)}. "
-        "This page needs no network.</footer></body></html>\n"
-    )
-
-
-def _inline(svg: str, name: str) -> str:
-    """Return the SVG element alone, its names made unique so that figures do not mix on a page."""
-    element = svg[svg.index("<svg") :]
-    element = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', element)
-    return re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", element)
+    body = f"<p>PriSTE, {kind}</p>{warning}{''.join(sections)}"
+    made = f"{certificate.made_by}, {certificate.created}"
+    return document(f"PriSTE: {kind}", "A protected track", body, made)
 
 
 def _events_table(findings: Findings) -> str:
@@ -134,7 +97,7 @@ def _events_table(findings: Findings) -> str:
         for event, row in zip(findings.events, rows, strict=True):
             row += _odds(event)
         note += " Odds are those of an observer who believes the model: they tell your habits."
-    return _table(head, rows) + f"<p>{note}</p>"
+    return table(head, rows) + f"<p>{note}</p>"
 
 
 def _odds(event: EventFinding) -> list[str]:
@@ -158,7 +121,7 @@ def _error_table(findings: Findings) -> str:
         ("95 of 100 are below", f"{np.quantile(errors, 0.95):.2f} km"),
         ("a cell drawn blindly would be off by", f"{distances.mean():.2f} km"),
     ]
-    return _table(("", ""), rows)
+    return table(("", ""), rows)
 
 
 def _account_table(findings: Findings) -> str:
@@ -171,12 +134,4 @@ def _account_table(findings: Findings) -> str:
         ("kept", f"{account.kept:,}"),
         ("of these put into order of time", f"{account.moved:,}"),
     ]
-    return _table(("", ""), rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head) if any(head) else ""
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return f"<table><tr>{top}</tr>{body}</table>"
+    return table(("", ""), rows)

@@ -1,0 +1,48 @@
+"""The paper's evaluation, from the command."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from priste.cli.console import as_json, say, working
+from priste.cli.options import Json
+from priste.reproduce import reproduce as regenerate
+from priste.reproduce.tables import verdicts
+
+
+def reproduce(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for the report; kept results are reused.")
+    ] = Path("reproduction"),
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Few runs and settings: minutes instead of hours.")
+    ] = False,
+    geolife: Annotated[
+        Path | None, typer.Option(help="A person's folder of Geolife, such as Geolife/Data/000.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes at once (default: one per core).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Regenerate the evaluation of the PriSTE paper, with a verdict on each of its claims.
+
+    Interrupt it whenever you like: the next call into the same folder goes on from there.
+    """
+    files, results = regenerate(out, geolife=geolife, fast=fast, workers=workers, working=working)
+    table = verdicts(results)
+    if json:
+        rows = [dict(zip(table.head, row, strict=True)) for row in table.rows]
+        missing = list(results.why_missing.values())
+        as_json({"report": str(files[0]), "missing": missing, "claims": rows})
+        return
+    for where, text, verdict, numbers, condition in table.rows:
+        why = f" ({condition})" if condition else ""
+        say(f"{verdict}{why}: {text} [{where}]" + (f"\n    {numbers}" if numbers else ""))
+    counts = Counter(row[2] for row in table.rows).most_common()
+    say(f"\nOf {len(table.rows)} claims: " + ", ".join(f"{n} {v}" for v, n in counts))
+    for why in results.why_missing.values():
+        say(f"Missing: {why}")
+    say(f"Report:  {files[0]}")

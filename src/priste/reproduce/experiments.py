@@ -1,0 +1,206 @@
+"""What the paper's evaluation shows, figure by figure, as settings to run."""
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal, NamedTuple
+
+from priste.reproduce.settings import METHODS, Setting
+
+Axis = Literal["time", "epsilon"]
+
+
+class Runs(NamedTuple):
+    """How many runs of each method an experiment wants, in the order of `METHODS`."""
+
+    retry: int
+    every_output: int
+    remap: int
+
+    def of(self, method: str) -> int:
+        """Return the number for one method."""
+        return self[METHODS.index(method)]
+
+
+class Effort(NamedTuple):
+    """How many runs and steps, and how deep audits look.
+
+    Curves over time want more runs than averages over all steps, and these more than what is only
+    there to see how much our choices matter. A remap takes longest.
+    """
+
+    over_time: Runs
+    over_epsilon: Runs
+    choices: Runs
+    steps: int
+    audited: int
+    hidden_states: int
+    is_fast: bool
+
+
+FULL = Effort(Runs(100, 10, 2), Runs(30, 3, 1), Runs(10, 0, 0), 50, 2, 40, is_fast=False)
+FAST = Effort(Runs(4, 1, 1), Runs(4, 1, 0), Runs(2, 0, 0), 22, 1, 12, is_fast=True)
+
+
+class Curve(NamedTuple):
+    """One line of a figure: a setting over time, or several over ε."""
+
+    label: str
+    settings: tuple[Setting, ...]
+
+
+class Panel(NamedTuple):
+    """One part of a figure of the paper."""
+
+    title: str
+    curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure of the paper, or one of ours about its choices; `axis` is what curves go along."""
+
+    name: str
+    shows: str
+    axis: Axis
+    panels: tuple[Panel, ...]
+    runs: Runs
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that are run."""
+        return tuple(method for method in METHODS if self.runs.of(method))
+
+    def settings(self) -> list[Setting]:
+        """Return all settings, with each method."""
+        drawn = chain.from_iterable(c.settings for panel in self.panels for c in panel.curves)
+        return [s.but(method=m) for s in dict.fromkeys(drawn) for m in self.methods]
+
+    @property
+    def is_geolife(self) -> bool:
+        """Whether it needs the Geolife data."""
+        return any(s.is_geolife for s in self.settings())
+
+
+def over_time(name: str, shows: str, base: Setting, effort: Effort) -> Experiment:
+    """Return an experiment of section V-B: 0.2-PLM for several ε, several PLMs for ε = 0.5."""
+    alphas = (0.1, 0.2, 1.0) if effort.is_fast else (0.1, 0.2, 0.5, 1.0)
+    by_epsilon = [Curve(f"ε = {e:g}", (base.but(alpha=0.2, epsilon=e),)) for e in (0.1, 0.5, 1.0)]
+    by_alpha = [Curve(f"{a:g}-PLM", (base.but(alpha=a, epsilon=0.5),)) for a in alphas]
+    return Experiment(
+        name,
+        shows,
+        "time",
+        (
+            Panel("0.2-PLM for several ε", tuple(by_epsilon)),
+            Panel("several PLMs for ε = 0.5", tuple(by_alpha)),
+        ),
+        effort.over_time,
+    )
+
+
+def over_epsilon(
+    name: str, shows: str, curves: dict[str, Setting], effort: Effort, runs: Runs | None = None
+) -> Experiment:
+    """Return an experiment of section V-C: averages over all steps, against ε."""
+    epsilons = (0.1, 0.5, 1.0) if effort.is_fast else (0.1, 0.5, 1.0, 2.0)
+    lines = tuple(
+        Curve(label, tuple(setting.but(epsilon=e) for e in epsilons))
+        for label, setting in curves.items()
+    )
+    return Experiment(name, shows, "epsilon", (Panel("", lines),), runs or effort.over_epsilon)
+
+
+def experiments(effort: Effort) -> list[Experiment]:
+    """Return all experiments that protect streams, those on Geolife last."""
+    base = Setting()
+    alphas = (0.5, 1.0, 5.0) if effort.is_fast else (0.5, 1.0, 3.0, 5.0)
+    deltas = (0.1, 0.5) if effort.is_fast else (0.1, 0.3, 0.5)
+    found = [
+        over_time("presence early", "PRESENCE of cells 1–10 at times 4–8", base, effort),
+        over_time(
+            "presence late",
+            "PRESENCE of cells 1–10 at times 16–20",
+            base.but(event="late"),
+            effort,
+        ),
+        over_time("two events", "both events at once", base.but(event="both"), effort),
+        over_time(
+            "location set",
+            "PRESENCE of cells 1–10 at times 4–8, with a 0.1-location set",
+            base.but(delta=0.1),
+            effort,
+        ),
+        over_epsilon(
+            "mobility",
+            "1-PLM on synthetic moves of different strength",
+            {f"σ = {s:g}": base.but(alpha=1.0, sigma=s) for s in (1.0, 3.0, 10.0)},
+            effort,
+        ),
+    ]
+    by_delta = {f"δ = {d:g}": base.but(alpha=0.5, sigma=3.0, delta=d) for d in deltas}
+    found.append(
+        over_epsilon(
+            "deltas strong",
+            "PRESENCE at times 4–8, 0.5-PLM with location sets, on synthetic data with σ = 3",
+            by_delta,
+            effort,
+            effort.choices,
+        )
+    )
+    for place, where in (("synthetic", "synthetic data"), ("geolife", "Geolife")):
+        here = base.but(place=place)
+        by_alpha = {f"{a:g}-PLM": here.but(alpha=a) for a in alphas}
+        by_delta = {f"δ = {d:g}": here.but(alpha=0.5, delta=d) for d in deltas}
+        patterns = {k: s.but(event="pattern") for k, s in by_alpha.items()}
+        without = effort.over_epsilon._replace(remap=0)
+        both = {"PRESENCE": here.but(alpha=1.0), "PATTERN": here.but(alpha=1.0, event="pattern")}
+        found += [
+            over_epsilon(
+                f"budgets {place}",
+                f"PRESENCE at times 4–8, several PLMs, on {where}",
+                by_alpha,
+                effort,
+                without,
+            ),
+            over_epsilon(
+                f"deltas {place}",
+                f"PRESENCE at times 4–8, 0.5-PLM with location sets, on {where}",
+                by_delta,
+                effort,
+                without,
+            ),
+            over_epsilon(
+                f"pattern {place}",
+                f"PATTERN (in cells 1–10 at each of times 4–8), several PLMs, on {where}",
+                patterns,
+                effort,
+                without,
+            ),
+            over_epsilon(f"remap {place}", f"all methods over the 1-PLM, on {where}", both, effort),
+        ]
+    return [*found, *sensitivities(effort)]
+
+
+def sensitivities(effort: Effort) -> list[Experiment]:
+    """Return what the figures' unstated choices would change: ours, not in the paper."""
+    base, real = Setting(), Setting(place="geolife", alpha=1.0)
+    maps = {
+        "as chosen": real,
+        "a map of 60 km": real.but(place="geolife wide"),
+        "a fix each 5 minutes": real.but(place="geolife slow"),
+        "the ten busiest cells": real.but(region="busiest ten"),
+        "one known belief": real.but(prior="known"),
+    }
+    choices = {
+        "as chosen": base,
+        "σ = 3": base.but(sigma=3.0),
+        "σ = 1": base.but(sigma=1.0),
+        "σ = 3, location set": base.but(sigma=3.0, delta=0.1),
+        "cells half as large": base.but(cell=0.5),
+        "cells twice as large": base.but(cell=2.0),
+        "one known belief": base.but(prior="known"),
+    }
+    return [
+        over_epsilon("choices synthetic", "0.2-PLM, times 4–8", choices, effort, effort.choices),
+        over_epsilon("choices geolife", "1-PLM, times 4–8, Geolife", maps, effort, effort.choices),
+    ]

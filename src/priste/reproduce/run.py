@@ -1,0 +1,90 @@
+"""The whole reproduction: measure what is missing, then write the page."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import priste
+from priste.errors import TrackError
+from priste.progress import Progress
+from priste.reproduce import quadratic, runtime, small, thresholds
+from priste.reproduce.experiments import FAST, FULL, Effort, Experiment, experiments
+from priste.reproduce.kept import Kept
+from priste.reproduce.page import write_page
+from priste.reproduce.settings import Setting
+from priste.reproduce.verdicts import Results
+from priste.reproduce.work import missing_audits, missing_runs, work_off
+
+Working = Callable[[str], AbstractContextManager[Progress]]
+"""Gives a progress to report to, under a label."""
+
+NO_GEOLIFE = "Geolife: give --geolife, the folder of one person, such as Geolife/Data/000"
+NO_SOLVER = "the solver's table: CPLEX is not installed; pip install 'priste[reproduce]'"
+
+
+def reproduce(
+    folder: str | Path,
+    *,
+    geolife: str | Path | None = None,
+    fast: bool = False,
+    workers: int | None = None,
+    working: Working,
+) -> tuple[list[Path], Results]:
+    """Regenerate the paper's evaluation into a folder; return the files and the results.
+
+    What an earlier, perhaps interrupted, call into the same folder measured is used again. With
+    `geolife`, a person's folder, the figures on real data are made too.
+    """
+    effort = FAST if fast else FULL
+    place = _person(geolife)
+    folder = Path(folder)
+    kept = Kept(folder / "kept", effort.steps)
+    why = {} if place else {"geolife": NO_GEOLIFE}
+    wanted = [e for e in experiments(effort) if place or not e.is_geolife]
+    _measure_alone(kept, effort, working, why)
+    with working("streams") as progress:
+        jobs = missing_runs(wanted, kept)
+        work_off(jobs, kept, effort, place, workers, progress)
+    with working("audits") as progress:
+        jobs = missing_audits(_audited(wanted, effort), kept)
+        work_off(jobs, kept, effort, place, workers, progress)
+    results = Results(kept, why)
+    with working("writing"):
+        files = write_page(folder, wanted, results, effort, priste.__version__)
+    return files, results
+
+
+def _person(geolife: str | Path | None) -> Path | None:
+    """Return the folder of a person, refused if there is nothing to read in it."""
+    if geolife is None:
+        return None
+    folder = Path(geolife)
+    if not any(folder.rglob("*.plt")):
+        raise TrackError(
+            f"{folder} holds no .plt files; give the folder of one person, such as Geolife/Data/000"
+        )
+    return folder.resolve()
+
+
+def _measure_alone(kept: Kept, effort: Effort, working: Working, why: dict[str, str]) -> None:
+    """Measure what is timed, while nothing else runs; and the small maps."""
+    if kept.measured("small") is None:
+        with working("small maps"):
+            kept.measure("small", small.measure(effort))
+    if kept.measured("runtime") is None:
+        with working("runtime") as progress:
+            kept.measure("runtime", runtime.measure(effort, progress))
+    if not quadratic.is_there():
+        why["thresholds"] = NO_SOLVER
+    elif kept.measured("thresholds") is None:
+        with working("thresholds") as progress:
+            kept.measure("thresholds", thresholds.measure(effort, progress))
+
+
+def _audited(wanted: list[Experiment], effort: Effort) -> list[Setting]:
+    """Return the settings to audit: all of them, in the fast mode one of each experiment."""
+    if not effort.is_fast:
+        return [s for e in wanted for s in e.settings()]
+    middle = (e.panels[0].curves[0].settings[0].but(epsilon=0.5) for e in wanted)
+    firsts = zip(middle, wanted, strict=True)
+    return [first.but(method=m) for first, e in firsts for m in e.methods]

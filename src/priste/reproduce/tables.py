@@ -1,0 +1,122 @@
+"""What was measured, as plain tables: for the page, and as CSV for everybody else."""
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from priste.reproduce.claims import CLAIMS
+from priste.reproduce.experiments import Experiment
+from priste.reproduce.settings import Setting
+from priste.reproduce.verdicts import Results
+
+
+class Table(NamedTuple):
+    """A head and rows of plain values."""
+
+    head: Sequence[str]
+    rows: list[list[Any]]
+
+    def write(self, path: Path) -> None:
+        """Write it as CSV."""
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(self.head)
+            writer.writerows(self.rows)
+
+
+_SETTING = [field.name for field in fields(Setting)]
+
+
+def settings_of(experiments: Iterable[Experiment], results: Results) -> list[Setting]:
+    """Return every setting that has runs."""
+    unique = dict.fromkeys(s for experiment in experiments for s in experiment.settings())
+    return [s for s in unique if results.kept.record(s).runs]
+
+
+def averages(settings: list[Setting], results: Results) -> Table:
+    """One row per setting: means over runs and steps, and the audit."""
+    head = [*_SETTING, "runs", "steps", "mean budget", "mean distance", "± (95 %)"]
+    head += ["largest accounted loss", "audited loss", "audited streams", "audited releases"]
+    rows = []
+    for setting in settings:
+        record = results.kept.record(setting)
+        audit = record.audit or {"realised": "", "streams": "", "releases": ""}
+        rows.append(
+            [
+                *setting.to_json().values(),
+                len(record),
+                results.kept.steps,
+                record.mean("budgets")[0],
+                *record.mean("errors"),
+                record.values("accounted").max(),
+                audit["realised"],
+                audit["streams"],
+                audit["releases"],
+            ]
+        )
+    return Table(head, rows)
+
+
+def courses(settings: list[Setting], results: Results) -> Table:
+    """One row per setting and step: mean and deviation of budget and distance over the runs."""
+    head = [*_SETTING, "time", "mean budget", "deviation of budget"]
+    rows = []
+    for setting in settings:
+        record = results.kept.record(setting)
+        budgets, errors = record.values("budgets"), record.values("errors")
+        columns = (budgets.mean(0), budgets.std(0), errors.mean(0), errors.std(0))
+        for step, values in enumerate(np.transpose(columns), start=1):
+            rows.append([*setting.to_json().values(), step, *values.tolist()])
+    return Table([*head, "mean distance", "deviation of distance"], rows)
+
+
+def verdicts(results: Results) -> Table:
+    """One row per claim of the paper."""
+    rows = []
+    for claim in CLAIMS:
+        verdict = claim.judge(results)
+        rows.append([claim.where, claim.text, verdict.verdict, verdict.numbers, verdict.condition])
+    return Table(["where in the paper", "claim", "verdict", "numbers", "condition"], rows)
+
+
+def runtimes(measured: dict[str, Any]) -> Table:
+    """One row per event length and per event width."""
+    rows = [
+        [kind, point[kind], point["trajectories"], point["ours"], point["naive"]]
+        for kind, points in measured["points"].items()
+        for point in points
+    ]
+    return Table(["varied", "size", "trajectories", "seconds, two worlds", "seconds, naive"], rows)
+
+
+def thresholds(measured: dict[str, Any]) -> Table:
+    """One row per threshold of the solver, the last for our exact test."""
+    names = {None: "exact test, none needed", measured["never"]: "none"}
+    rows = [
+        [
+            names.get(row["threshold"], row["threshold"]),
+            *(row[name] for name in ("seconds", "undecided", "budget", "error")),
+        ]
+        for row in measured["rows"]
+    ]
+    head = ["threshold (s)", "seconds a run", "conservative releases", "mean budget"]
+    return Table([*head, "mean distance (cells)"], rows)
+
+
+def small_maps(measured: dict[str, Any]) -> Table:
+    """One row per small map and method: the worst loss after each release, over all sequences."""
+    rows = [
+        [
+            row["map"],
+            row["method"],
+            measured["epsilon"],
+            ", ".join(f"{loss:.4f}" for loss in row["realised"]),
+            row["sequences"],
+        ]
+        for row in measured["rows"]
+    ]
+    return Table(["map", "method", "promised ε", "audited after 1, 2, … releases", "seen"], rows)

@@ -1,0 +1,121 @@
+"""The published loop with a real solver under a time limit, and with our test in its place.
+
+"Conservative release": a check that is not decided within the threshold counts as failed, so the
+budget is halved. Our test decides every check and needs no threshold.
+"""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from priste.calibration.calibration import Draw, Situation
+from priste.calibration.retry import Retry
+from priste.calibration.schedule import weaker_and_weaker
+from priste.checks import Array
+from priste.events import presence
+from priste.evidence import FourVectors
+from priste.grid import Grid
+from priste.mechanisms import PlanarLaplace
+from priste.mobility import Mobility
+from priste.progress import Progress
+from priste.protection import Protect
+from priste.protector import Protector
+from priste.randomness import Randomness
+from priste.reproduce.experiments import Effort
+from priste.reproduce.quadratic import NoOptimum, smallest_value, theorem_checks
+from priste.reproduce.settings import EARLY
+
+TOLERANCE = 1e-6
+"""How far below zero the solver's minimum may lie: its own absolute tolerance."""
+
+NEVER = 60.0
+"""Seconds that stand for no threshold."""
+
+_STEPS = EARLY.stop + 2
+
+
+@dataclass(frozen=True)
+class Timed(Retry):
+    """The published loop, its checks made by CPLEX within `seconds` each; `undecided` counts."""
+
+    seconds: float = 1.0
+    undecided: list[int] = field(default_factory=list)
+    is_guarantee: ClassVar[bool] = False
+
+    def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
+        """Return the first drawn output that is known to pass."""
+        undecided = 0
+        attempts = 0
+        for mechanism in weaker_and_weaker(situation.mechanism, self.decay, self.weakenings):
+            attempts += 1
+            emission = mechanism.lottery()
+            output = randomness.draw(emission[true_cell])
+            if mechanism.budget == 0:
+                break
+            verdict = self.verdict(situation, emission[:, output])
+            if verdict:
+                break
+            undecided += verdict is None
+        self.undecided.append(undecided)
+        return Draw(output, emission[:, output], mechanism.budget, attempts)
+
+    def verdict(self, situation: Situation, column: Array) -> bool | None:
+        """Tell whether an output passes; None if CPLEX does not say in time."""
+        for protection, evidence in zip(situation.protections, situation.evidence, strict=True):
+            a, b, c = _scaled(evidence.observe(column).four_vectors())
+            for check in theorem_checks(a, b, c, protection.epsilon):
+                try:
+                    if smallest_value(*check, seconds=self.seconds) < -TOLERANCE:
+                        return False
+                except NoOptimum:
+                    return None
+        return True
+
+
+def _scaled(vectors: FourVectors) -> tuple[Array, Array, Array]:
+    """Return a, b and c, the last two as well scaled for the solver as one factor can make them."""
+    a, _, b, d, exponents = vectors
+    scale = np.exp2(exponents - exponents.max())
+    unit = float(((b + d) * scale).max())
+    return a, b * scale / unit, (b + d) * scale / unit
+
+
+def measure(effort: Effort, progress: Progress) -> dict[str, Any]:
+    """Return, per threshold, the means over some runs: seconds, undecided checks, budget, error.
+
+    The last row is our exact test in the same loop, with the same draws as far as verdicts agree.
+    """
+    runs, side = (1, 12) if effort.is_fast else (5, 20)
+    thresholds = (0.01, 0.1, None) if effort.is_fast else (0.01, 0.1, 1.0, 2.0, 5.0, NEVER, None)
+    rows = []
+    for number, threshold in enumerate(thresholds, start=1):
+        rows.append(_row(threshold, runs, side))
+        progress(number / len(thresholds))
+    return {"rows": rows, "runs": runs, "side": side, "steps": _STEPS, "never": NEVER}
+
+
+def _row(threshold: float | None, runs: int, side: int) -> dict[str, Any]:
+    grid = Grid(side, side)
+    mobility, noise = Mobility.gaussian(grid, 10.0), PlanarLaplace(grid, 1.0)
+    seconds, undecided, budgets, errors = [], [], [], []
+    for seed in range(runs):
+        loop = Retry() if threshold is None else Timed(seconds=threshold)
+        guard = Protector(
+            mobility, noise, Protect(presence(range(side // 2), EARLY), 0.5), None, loop, seed
+        )
+        path = mobility.sample(_STEPS, seed=10_000 + seed).tolist()
+        start = time.perf_counter()
+        releases = list(guard.stream(path))
+        seconds.append(time.perf_counter() - start)
+        undecided.append(sum(loop.undecided) if isinstance(loop, Timed) else 0)
+        budgets.append(float(np.mean([r.private.budget for r in releases])))
+        errors += [grid.distances[r.private.true_cell, r.cell] for r in releases]
+    return {
+        "threshold": threshold,
+        "seconds": float(np.mean(seconds)),
+        "undecided": float(np.mean(undecided)),
+        "budget": float(np.mean(budgets)),
+        "error": float(np.mean(errors)),
+    }

@@ -1,0 +1,110 @@
+"""All streams of all experiments, on all cores, as far as they are not kept already."""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from threadpoolctl import threadpool_limits
+
+from priste.progress import Progress
+from priste.reproduce.experiments import Effort, Experiment
+from priste.reproduce.geolife import prepare
+from priste.reproduce.kept import Kept
+from priste.reproduce.settings import METHODS, Setting, World, synthetic
+from priste.reproduce.streams import audit_streams, run_streams
+
+_AT_ONCE = {"retry": 20, "every output": 5, "remap": 5}  # runs a worker does before it reports
+_WEIGHT = {"retry": 1, "every output": 5, "remap": 25}  # how long one takes, roughly
+
+
+class Job(NamedTuple):
+    """Some runs of a setting, or (without seeds) its audit."""
+
+    setting: Setting
+    seeds: range | None
+
+    @property
+    def weight(self) -> int:
+        """How long it takes, roughly, in runs of the published loop."""
+        return 20 if self.seeds is None else len(self.seeds) * _WEIGHT[self.setting.method]
+
+
+def missing_runs(experiments: Iterable[Experiment], kept: Kept) -> list[Job]:
+    """Return the runs that are not kept yet: of the published loop first, then of the others."""
+    wanted: dict[Setting, int] = {}
+    for experiment in experiments:
+        for setting in experiment.settings():
+            runs = experiment.runs.of(setting.method)
+            wanted[setting] = max(wanted.get(setting, 0), runs)
+    jobs = []
+    for setting, runs in sorted(wanted.items(), key=lambda item: METHODS.index(item[0].method)):
+        have, size = len(kept.record(setting)), _AT_ONCE[setting.method]
+        starts = range(have, runs, size)
+        jobs += [Job(setting, range(start, min(start + size, runs))) for start in starts]
+    return jobs
+
+
+def missing_audits(settings: Iterable[Setting], kept: Kept) -> list[Job]:
+    """Return the settings whose streams have not been audited."""
+    records = {setting: kept.record(setting) for setting in settings}
+    return [Job(s, None) for s, record in records.items() if record.runs and record.audit is None]
+
+
+def work_off(
+    jobs: list[Job],
+    kept: Kept,
+    effort: Effort,
+    geolife: Path | None,
+    workers: int | None,
+    progress: Progress,
+) -> None:
+    """Do the jobs; what is done is kept at once, and an interruption loses only what is running."""
+    total, done = sum(job.weight for job in jobs) or 1, 0
+    pool = ProcessPoolExecutor(workers or os.cpu_count(), initializer=_one_thread)
+    try:
+        running: dict[Future[Any], Job] = {
+            pool.submit(_do, job, effort, geolife, _released(job, kept, effort)): job
+            for job in jobs
+        }
+        while running:
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                job = running.pop(future)
+                if job.seeds is None:
+                    kept.add_audit(job.setting, future.result())
+                else:
+                    kept.add(job.setting, future.result())
+                done += job.weight
+                progress(done / total)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _released(job: Job, kept: Kept, effort: Effort) -> list[list[int]]:
+    return [run["released"] for run in kept.record(job.setting).runs[: effort.audited]]
+
+
+def _one_thread() -> None:
+    threadpool_limits(1)  # processes are many already
+
+
+def _do(job: Job, effort: Effort, geolife: Path | None, released: list[list[int]]) -> Any:
+    world = _world(job.setting, geolife)
+    if job.seeds is None:
+        return audit_streams(job.setting, world, released, effort.hidden_states)
+    return run_streams(job.setting, world, effort.steps, job.seeds)
+
+
+def _world(setting: Setting, geolife: Path | None) -> World:
+    if not setting.is_geolife:
+        return synthetic(setting.sigma, setting.cell)
+    assert geolife is not None
+    return _geolife(geolife, setting.place)
+
+
+@cache
+def _geolife(folder: Path, place: str) -> World:
+    return prepare(folder, place)

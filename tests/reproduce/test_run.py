@@ -1,0 +1,94 @@
+"""The whole reproduction, with the few settings of one experiment."""
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from priste import PristeError
+from priste.progress import Progress
+from priste.reproduce import quadratic, run, runtime, work
+from priste.reproduce.claims import CLAIMS
+from priste.reproduce.experiments import FAST, Effort, Experiment, Runs, experiments
+from priste.reproduce.kept import Kept
+
+TINY = FAST._replace(over_time=Runs(2, 1, 1), steps=9, audited=1, hidden_states=3)
+
+
+@contextmanager
+def quietly(_label: str) -> Iterator[Progress]:
+    yield lambda _: None
+
+
+def one_figure(effort: Effort) -> list[Experiment]:
+    """The first figure with one curve."""
+    early = next(e for e in experiments(effort) if e.name == "presence early")
+    panel = early.panels[0]._replace(curves=early.panels[0].curves[1:2])
+    return [Experiment("presence early", early.shows, "time", (panel,), effort.over_time)]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "FAST", TINY)
+    monkeypatch.setattr(run, "experiments", one_figure)
+    monkeypatch.setattr(run, "_measure_alone", lambda *_: None)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_reproduction_goes_on_where_it_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, results = run.reproduce(tmp_path, fast=True, workers=1, working=quietly)
+    setting = next(iter(one_figure(TINY)[0].settings()))
+    first = results.kept.record(setting)
+    assert len(first) == 2
+    assert first.values("budgets").shape == (2, 9)
+    assert first.audit is not None
+    page = files[0].read_text()
+    for claim in CLAIMS:
+        assert claim.where.split(";")[0].replace("&", "&amp;") in page
+    assert "Missing: Geolife: give --geolife" in page
+    with (tmp_path / "data" / "verdicts.csv").open() as file:
+        assert len(list(csv.reader(file))) == len(CLAIMS) + 1
+    assert (tmp_path / "figures" / "presence-early.png").stat().st_size > 10_000
+
+    monkeypatch.setattr(work, "run_streams", None)  # nothing must be run again
+    _, again = run.reproduce(tmp_path, fast=True, workers=1, working=quietly)
+    assert again.kept.record(setting).runs == first.runs
+
+    more = TINY._replace(over_time=Runs(3, 1, 1))
+    assert [job.seeds for job in work.missing_runs(one_figure(more), again.kept)] == [range(2, 3)]
+
+
+def test_results_of_another_format_are_not_used(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, 9)
+    kept.measure("small", {"rows": []})
+    path = kept.folder / "small.json"
+    assert kept.measured("small") is not None
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 0}))
+    assert Kept(tmp_path, 9).measured("small") is None
+
+
+def test_a_folder_without_tracks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PristeError, match="holds no .plt files; give the folder of one person"):
+        run.reproduce(tmp_path / "out", geolife=tmp_path, fast=True, working=quietly)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_the_solver_its_table_is_missing_and_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quadratic, "is_there", lambda: False)
+    monkeypatch.setattr(runtime, "measure", lambda *_: {"points": {}})
+    kept, why = Kept(tmp_path, 9), dict[str, str]()
+    run._measure_alone(kept, TINY, quietly, why)
+    assert "CPLEX is not installed" in why["thresholds"]
+    small = kept.measured("small")
+    assert small is not None
+    losses = {row["method"]: row["realised"] for row in small["rows"]}
+    assert max(losses["retry"]) == pytest.approx(3.4031, abs=5e-5)
+    assert max(losses["every output"]) <= 0.5 + 1e-9
+    assert max(losses["remap"]) <= 0.5 + 1e-9
