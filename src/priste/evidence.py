@@ -90,8 +90,8 @@ class EventModel:
         moved = np.zeros((len(tensor), int(move.max()) + 1, tensor.shape[2]))
         for world, targets in enumerate(move):
             for target in np.unique(targets):
-                states = targets == target
-                moved[:, target, states] += tensor[:, world, states]
+                there = moved[:, target]
+                np.add(there, tensor[:, world], out=there, where=targets == target)
         return moved
 
 
@@ -147,11 +147,14 @@ class Evidence:
         """Return the evidence at the next step, before its release."""
         beliefs, worlds, states = self.tensor.shape
         transition, exponents = self.model.mobility.transition(self.step), self.exponents
+        flat = self.tensor.reshape(beliefs * worlds, states)
         if self.released is not None:  # the weights times the column, moved
             by_state = self.released[self.model.mobility.cell_of_state]
-            transition = scaled_rows(transition, by_state)
-        flat = self.tensor.reshape(beliefs * worlds, states)
-        tensor = np.asarray(flat @ transition).reshape(self.tensor.shape)
+            if len(flat) < states:  # fewer numbers to multiply than the matrix has rows
+                flat = flat * by_state
+            else:
+                transition = scaled_rows(transition, by_state)
+        tensor = product(flat, transition).reshape(self.tensor.shape)
         if self.released is not None:
             orders = np.frexp(self.tensor.reshape(beliefs, -1) @ np.tile(by_state, worlds))[1]
             if (np.abs(orders) > _OUT_OF_RANGE).any():  # rescale, by exact powers of two
@@ -187,6 +190,17 @@ class Evidence:
 
 
 _OUT_OF_RANGE = 100  # binary orders a belief's weights may lie from one before they are rescaled
+_BLOCK = 64  # rows of weights that a sparse product takes at once: they stay in the cache
+
+
+def product(weights: Array, transition: Matrix) -> Array:
+    """Return weights @ transition, dense or sparse."""
+    if isinstance(transition, np.ndarray) or len(weights) <= _BLOCK:
+        return np.asarray(weights @ transition)
+    result = np.empty((len(weights), transition.shape[1]))
+    for start in range(0, len(weights), _BLOCK):
+        result[start : start + _BLOCK] = weights[start : start + _BLOCK] @ transition
+    return result
 
 
 def scaled_rows(matrix: Matrix, factors: Array) -> Matrix:

@@ -10,7 +10,6 @@ cell replaces the literals of its step by true or false; what is left is the res
 Forward, equal residuals are one world; backward, worlds with equal futures are merged.
 """
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import NamedTuple
@@ -135,6 +134,17 @@ def _mask(region: Region) -> CellMask:
     return reduce(lambda mask, cell: mask | 1 << cell, region, 0)
 
 
+EMPTY = 0
+
+
+class _List(NamedTuple):
+    """Expressions in order of their first step: the first, and the number of the list after it."""
+
+    head: int
+    tail: int
+    length: int
+
+
 class _Expressions:
     """Expressions in threshold form, each distinct one known by a number (0 false, 1 true)."""
 
@@ -145,7 +155,9 @@ class _Expressions:
         self._numbers: dict[tuple[object, ...], int] = {}
         self._first_step: list[int] = [-1, -1]
         self._literals: dict[int, tuple[int, CellMask]] = {}
-        self._thresholds: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self._thresholds: dict[int, tuple[int, int]] = {}  # k, and the list of the parts
+        self._lists: list[_List] = [_List(EMPTY, EMPTY, 0)]
+        self._list_numbers: dict[tuple[int, int], int] = {}
 
     def translate(self, event: Event, negated: bool = False) -> int:
         """Return the number of an event, or of its negation (De Morgan, also for counts)."""
@@ -180,15 +192,20 @@ class _Expressions:
         if number in self._literals:
             return TRUE if self._literals[number][1] >> cell & 1 else FALSE
         k, parts = self._thresholds[number]
-        touched = bisect_right(parts, step, key=self._first_step.__getitem__)
-        read = [self.read(part, step, cell) for part in parts[:touched]]
-        rest = parts[touched:]
-        is_and, is_or = k == len(parts), k == 1
-        if (is_and or is_or) and max(read) <= TRUE and len(rest) > 1:
-            if is_and:  # the rest is in normal form already
-                return FALSE if FALSE in read else self._node(len(rest), rest)
-            return TRUE if TRUE in read else self._node(1, rest)
-        return self._threshold(k, [*read, *rest])
+        was = self._kind(k, parts)
+        read, rest = [], parts
+        while rest != EMPTY and self._first_step[self._lists[rest].head] == step:
+            read.append(self.read(self._lists[rest].head, step, cell))
+            rest = self._lists[rest].tail
+        if max(read) <= TRUE:
+            k -= read.count(TRUE)
+            length = self._lists[rest].length
+            if k <= 0 or k > length:
+                return TRUE if k <= 0 else FALSE
+            if length > 1 and self._kind(k, rest) == was:  # the rest is in normal form already
+                return self._node(k, rest)
+            read = []
+        return self._threshold(k, [*read, *self._members(rest)])
 
     def _literal(self, step: int, cells: CellMask) -> int:
         """Return the number of "the cell at `step` is one of `cells`"."""
@@ -214,7 +231,11 @@ class _Expressions:
             if len(parts) <= 1:
                 return parts[0] if parts else TRUE - decisive
             k = len(parts) if is_and else 1
-        return self._node(k, tuple(sorted(parts, key=lambda part: (self._first_step[part], part))))
+        parts.sort(key=lambda part: (self._first_step[part], part))
+        chain = EMPTY
+        for part in reversed(parts):
+            chain = self._list(part, chain)
+        return self._node(k, chain)
 
     def _united(self, parts: list[int], is_and: bool) -> list[int]:
         """Open nested nodes of the same kind, drop repeats, join literals of the same step."""
@@ -229,16 +250,33 @@ class _Expressions:
                 cells[step] = known & mask if is_and else known | mask
                 continue
             k, inner = self._thresholds[part]
-            if k == (len(inner) if is_and else 1):
-                pending.extend(inner)
+            if k == (self._lists[inner].length if is_and else 1):
+                pending.extend(self._members(inner))
             else:
                 others.add(part)
         return [self._literal(step, mask) for step, mask in cells.items()] + list(others)
 
-    def _node(self, k: int, parts: tuple[int, ...]) -> int:
-        number = self._number(("threshold", k, parts), self._first_step[parts[0]])
+    def _node(self, k: int, parts: int) -> int:
+        number = self._number(("threshold", k, parts), self._first_step[self._lists[parts].head])
         self._thresholds[number] = (k, parts)
         return number
+
+    def _kind(self, k: int, parts: int) -> str:
+        return "and" if k == self._lists[parts].length else "or" if k == 1 else "count"
+
+    def _list(self, head: int, tail: int) -> int:
+        """Return the number of a list; what is left of a list as time goes by is one already."""
+        number = self._list_numbers.setdefault((head, tail), len(self._lists))
+        if number == len(self._lists):
+            self._lists.append(_List(head, tail, self._lists[tail].length + 1))
+        return number
+
+    def _members(self, number: int) -> list[int]:
+        members = []
+        while number != EMPTY:
+            head, number, _ = self._lists[number]
+            members.append(head)
+        return members
 
     def _number(self, form: tuple[object, ...], first_step: int) -> int:
         number = self._numbers.setdefault(form, len(self._first_step))

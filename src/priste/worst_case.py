@@ -132,7 +132,8 @@ def first_beyond(
     stop = np.zeros(1, dtype=bool)
 
     def search(outputs: NDArray[np.intp]) -> int:
-        found = _first_failing(evidence, emission[:, outputs], epsilon, sides, stop)
+        columns = emission if len(outputs) == emission.shape[1] else emission[:, outputs]
+        found = _first_failing(evidence, columns, epsilon, sides, stop)
         return int(outputs[found]) if found >= 0 else -1
 
     outputs = np.flatnonzero(emission.any(axis=0))

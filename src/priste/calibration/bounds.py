@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from priste import edges
 from priste.checks import Array
@@ -23,6 +24,7 @@ from priste.worst_case import GUARD
 
 _SPREAD = np.exp(np.linspace(-4, 4, 17))  # around the worst weight, where a cut may be deeper
 _ALL = np.exp(np.linspace(-25, 25, 101))  # where the worst is a limit
+_NEAR_ENOUGH = 0.01  # how close, relative, to the least constant that mends a column
 _BROKEN = 1e-10  # how far a cut must be broken to count, relative to its largest entry
 
 
@@ -116,11 +118,15 @@ class Bound:
                 found.append(Belief(i, j, float(weights[deepest]), rising))
         return found
 
-    def passes(self, column: Array) -> bool:
-        """Tell whether the column keeps the promise."""
-        b, d = self.true @ column, self.false @ column
-        flat = np.zeros(len(b), dtype=np.int64)
-        return bool(edges.all_hold(self.a, self.not_a, b, d, flat, self.factor, self.both))
+    def failing(self, columns: Array, *, any_will_do: bool = False) -> NDArray[np.bool_]:
+        """Tell of each column whether it breaks the promise, or of all up to the first that does.
+
+        A column of zeros, an output that never occurs, breaks nothing.
+        """
+        b, d = (np.ascontiguousarray((part @ columns).T) for part in (self.true, self.false))
+        return np.asarray(
+            _failing(self.a, self.not_a, b, d, self.factor, self.both, any_will_do), dtype=bool
+        )
 
     def missing(self, column: Array) -> float:
         """Return how much must be added to every entry of a column so that it passes."""
@@ -128,6 +134,20 @@ class Bound:
         more = self.true.sum(axis=1), self.false.sum(axis=1)
         least = 1e-9 * float(column.max())
         return float(_missing(self.a, self.not_a, b, d, *more, self.factor, self.both, least))
+
+
+@njit(cache=True)
+def _failing(
+    a: Array, not_a: Array, b: Array, d: Array, factor: float, both: bool, any_will_do: bool
+) -> NDArray[np.bool_]:
+    """Tell which rows of b and d break the condition."""
+    flat, found = np.zeros(len(a), dtype=np.int64), np.zeros(len(b), dtype=np.bool_)
+    for j in range(len(b)):
+        possible = b[j].any() or d[j].any()
+        found[j] = possible and not edges.all_hold(a, not_a, b[j], d[j], flat, factor, both)
+        if found[j] and any_will_do:
+            break
+    return found
 
 
 @njit(cache=True)
@@ -151,7 +171,7 @@ def _missing(
         low, high = high, 4 * high
         if high > 1e9:
             return math.inf
-    for _ in range(30):
+    while high - low > _NEAR_ENOUGH * high:
         middle = (low + high) / 2
         if edges.all_hold(a, not_a, b + middle * more_b, d + middle * more_d, flat, factor, both):
             high = middle

@@ -86,6 +86,8 @@ class Search:
         gives_cells = self.emission.shape[1] == n_cells
         used = self.emission.any(axis=0) if gives_cells else np.ones(n_cells, dtype=bool)
         self.possible = np.flatnonzero(used)  # what a location set leaves out stays out
+        self._chosen: list[int] = []  # outputs of a coarser map, and how near each cell has one
+        self._nearest = np.full(len(losses), np.inf)
 
     def plan(self) -> Plan:
         """Return the best certified matrix, on finer maps as long as that is worth it."""
@@ -112,15 +114,13 @@ class Search:
         """Return the cells to release: greedily those that serve the public belief best."""
         if size == len(self.possible):
             return self.possible
-        best = np.full(len(self.losses), np.inf)
-        chosen: list[int] = []
-        for _ in range(size):
-            served = np.minimum(self.losses[:, self.possible], best[:, None])
+        while len(self._chosen) < size:
+            served = np.minimum(self.losses[:, self.possible], self._nearest[:, None])
             totals = self.weights @ served
-            totals[chosen] = np.inf
-            chosen.append(int(np.argmin(totals)))
-            best = served[:, chosen[-1]]
-        return np.asarray(self.possible[np.sort(chosen)])
+            totals[self._chosen] = np.inf
+            self._chosen.append(int(np.argmin(totals)))
+            self._nearest = served[:, self._chosen[-1]]
+        return np.asarray(self.possible[np.sort(self._chosen)])
 
 
 class OnMap:
@@ -240,10 +240,10 @@ class OnMap:
         """
         cuts = []
         between = (1 - _INWARDS) * remap + _INWARDS * inner
-        for j in np.flatnonzero(remap.max(axis=0) > 1e-12).tolist():
-            for k, bound in enumerate(self.bounds):
-                found = bound.broken(between[:, j]) or bound.broken(remap[:, j])
-                for belief in found:
+        used = np.flatnonzero(remap.max(axis=0) > 1e-12)
+        for k, bound in enumerate(self.bounds):
+            for j in used[bound.failing(remap[:, used])].tolist():
+                for belief in bound.broken(between[:, j]) or bound.broken(remap[:, j]):
                     beliefs.setdefault((k, j), []).append(belief)
                     cuts.append((j, bound.cut(belief)))
         return cuts
@@ -251,8 +251,9 @@ class OnMap:
     def _repaired(self, remap: Array) -> Array:
         """Return the remap with as much of a constant in each column as it needs to pass."""
         missing = np.zeros(remap.shape[1])
-        for j in np.flatnonzero(remap.max(axis=0) > 0).tolist():
-            missing[j] = max(bound.missing(remap[:, j]) for bound in self.bounds)
+        for bound in self.bounds:
+            for j in np.flatnonzero(bound.failing(remap)).tolist():
+                missing[j] = max(missing[j], bound.missing(remap[:, j]))
         if not np.isfinite(missing).all():
             missing[:] = 0.0
             missing[0] = 1e9  # as good as a constant
@@ -262,14 +263,17 @@ class OnMap:
         """Return the last point that passes on the way from `inner`, which does, to the remap."""
         if self.is_linear:
             return inner
+        if self._all_pass(remap):
+            return remap
         low, high = 0.0, 1.0
         for _ in range(12):
             middle = (low + high) / 2
             between = (1 - middle) * inner + middle * remap
-            used = np.flatnonzero(between.max(axis=0) > 0).tolist()
-            passes = all(bound.passes(between[:, j]) for j in used for bound in self.bounds)
-            low, high = (middle, high) if passes else (low, middle)
+            low, high = (middle, high) if self._all_pass(between) else (low, middle)
         return np.asarray((1 - low) * inner + low * remap)
+
+    def _all_pass(self, remap: Array) -> bool:
+        return not any(bound.failing(remap, any_will_do=True).any() for bound in self.bounds)
 
     def _certified(self, remap: Array) -> Array:
         """Return the emission in whole tickets, with a little more constant if rounding hurts.

@@ -29,8 +29,11 @@ class Mechanism:
         """
         known: Array | None = self.__dict__.get("_lottery")
         if known is None:
-            known = self.__dict__["_lottery"] = dyadic(self.emission())
+            known = self.__dict__["_lottery"] = dyadic(self._for_lottery())
         return known
+
+    def _for_lottery(self) -> Array:
+        return self.emission()
 
     def weaker(self, decay: float) -> "Mechanism":
         """Return the same mechanism with `decay` times the budget; asking again is free."""

@@ -38,6 +38,10 @@ class GridMechanism(Mechanism):
         """Return Pr(output | true cell), computed once."""
         return self._emission
 
+    def _for_lottery(self) -> Array:
+        kept: Array | None = self.__dict__.get("_emission")
+        return self._matrix() if kept is None else kept  # two large matrices are not kept at once
+
     def uninformative(self) -> Uniform:
         """Return the uniform output over the map."""
         return self._uniform

@@ -29,10 +29,16 @@ def _snapped_laplace(grid: Grid, budget: float) -> Array:
     across, down = _Axis.of(grid.columns), _Axis.of(grid.rows)
     masses = np.pad(_interval_masses(across, down, budget * grid.cell_size), (0, 1))
     (left, right), (below, above) = across.parts, down.parts
-    by_column = masses[left] + masses[right]
-    by_axis = by_column[:, :, below] + by_column[:, :, above]  # true and output column, then row
-    matrix = by_axis.transpose(2, 0, 3, 1).reshape(grid.n_cells, grid.n_cells)
-    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+    matrix = np.empty((grid.n_cells, grid.n_cells))
+    by_axis = matrix.reshape(grid.rows, grid.columns, grid.rows, grid.columns)
+    for y in range(grid.rows):  # one true cell after the other: what it needs stays in the cache
+        by_row = np.take(masses, below[y], axis=1) + np.take(masses, above[y], axis=1)
+        by_interval = np.ascontiguousarray(by_row.T)  # output row, then interval across
+        for x in range(grid.columns):
+            np.take(by_interval, left[x], axis=1, out=by_axis[y, x], mode="clip")
+            by_axis[y, x] += np.take(by_interval, right[x], axis=1, mode="clip")
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    return matrix
 
 
 class _Axis(NamedTuple):

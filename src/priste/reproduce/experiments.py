@@ -37,7 +37,7 @@ class Effort(NamedTuple):
     is_fast: bool
 
 
-FULL = Effort(Runs(100, 10, 2), Runs(30, 3, 1), Runs(10, 0, 0), 50, 2, 40, is_fast=False)
+FULL = Effort(Runs(100, 5, 2), Runs(20, 2, 1), Runs(5, 0, 0), 50, 2, 40, is_fast=False)
 FAST = Effort(Runs(4, 1, 1), Runs(4, 1, 0), Runs(2, 0, 0), 22, 1, 12, is_fast=True)
 
 
