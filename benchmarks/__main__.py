@@ -13,6 +13,8 @@ ALL = [
     "utility",
     "spending",
     "geolife",
+    "scaling",
+    "peers",
 ]
 
 for word in sys.argv[1:] or ALL:

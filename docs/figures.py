@@ -8,6 +8,7 @@ import matplotlib.colors
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from scaling_table import scaling_figure
 
 from priste import (
     Exact,
@@ -158,3 +159,4 @@ if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     stream()
     remap()
+    scaling_figure()
