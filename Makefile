@@ -1,13 +1,14 @@
 # make demo   the whole job on a made-up city, with a report in demo/
 # make test   style, types and tests
-# make bench  speed, as ratios measured in one run
+# make bench  speed, as ratios measured in one run, and beside other programs (3 GB of them)
+# make verify long statistical checks, and checks against other programs
 # Each sets itself up in .venv, from python3 alone.
 
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test bench figures tables clean
+.PHONY: demo test bench verify figures tables clean
 
 demo: .venv/cli
 	$(BIN)/priste demo
@@ -20,6 +21,9 @@ test: .venv/test
 
 bench: .venv/test
 	$(BIN)/python -m benchmarks
+
+verify: .venv/test
+	$(BIN)/python -m verification
 
 figures: .venv/cli
 	$(BIN)/python docs/figures.py
