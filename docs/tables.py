@@ -1,7 +1,7 @@
 """Writes the tables of the documentation from measurements: `make tables` (some minutes).
 
-`python docs/tables.py remap` writes those of the remap alone, from the numbers in data/ that
-`python -m benchmarks utility=50,docs/data/utility.json` and `spending=FILE` keep.
+`python docs/tables.py kept` writes those alone whose numbers are in data/, where the benchmarks,
+the verification and the reproduction keep them.
 """
 
 import json
@@ -12,6 +12,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import peers_table
+import reproduction_table
+from scaling_table import scaling_lines
+from verification_table import verification_lines
 
 from priste import (
     AnyPrior,
@@ -77,7 +81,20 @@ def main() -> None:
             shown = " | ".join(f"{cell:.1f}" for cell in cells)
             lines.append(f"| {sigma:g} | {epsilon:g} | {shown} |")
     fill(DOCS / "guarantee.md", "measured", lines)
+    kept()
+
+
+def kept() -> None:
+    """All tables whose numbers are in data/."""
     remap()
+    blocks = {**peers_table.blocks(), "scaling": scaling_lines()}
+    for page, of_page in (
+        ("benchmarks", blocks),
+        ("verification", {"verification": verification_lines()}),
+        ("reproduction", reproduction_table.blocks()),
+    ):
+        for name, lines in of_page.items():
+            fill(DOCS / f"{page}.md", name, lines)
 
 
 def remap() -> None:
@@ -117,10 +134,14 @@ def utility_lines() -> list[str]:
 def spending_lines() -> list[str]:
     found = json.loads((DATA / "spending.json").read_text())
     ways = ("all", "proportional", "rolling")
-    lines = ["| belief | σ | ε | " + " | ".join(ways) + " |", "|---" * 6 + "|"]
+    lines = ["| belief | σ | ε | streams | " + " | ".join(ways) + " |", "|---" * 7 + "|"]
     for key in dict.fromkeys(key.rpartition("|")[0] for key in found):
-        cells = [f"{found[f'{key}|{way}'][0]:.2f} ± {found[f'{key}|{way}'][1]:.2f}" for way in ways]
-        lines.append(f"| {key.replace('|', ' | ')} | {' | '.join(cells)} |")
+        mean, half, streams, *_ = found[f"{key}|all"]
+        cells = [f"{mean:.2f} ± {half:.2f}"]
+        for way in ways[1:]:
+            mean, _, _, more, around = found[f"{key}|{way}"]
+            cells.append(f"{mean:.2f} ({more:+.2f} ± {around:.2f})")
+        lines.append(f"| {key.replace('|', ' | ')} | {streams} | {' | '.join(cells)} |")
     return lines
 
 
@@ -143,4 +164,4 @@ def fill(page: Path, name: str, lines: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    remap() if sys.argv[1:] == ["remap"] else main()
+    kept() if sys.argv[1:] == ["kept"] else main()
