@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priste.checks import Array, listing, whole
-from priste.errors import AuditError
+from priste.errors import AuditError, AuditTooLarge
 from priste.evidence import EventModel, Evidence, FourVectors
 from priste.mobility import Mobility
 from priste.odds import as_odds
@@ -319,11 +319,12 @@ class _Walk:
             self._note(child)
         return found
 
-    def _too_large(self, depth: int) -> AuditError:
-        return AuditError(
+    def _too_large(self, depth: int) -> AuditTooLarge:
+        return AuditTooLarge(
             f"the audit would visit more than {self.limit} hidden states "
             f"({depth} of {self.steps} releases deep); take fewer steps, a smaller map, "
-            f"a larger limit=, or samples= for a lower bound"
+            f"a larger limit=, or samples= for a lower bound",
+            depth,
         )
 
     def _note(self, seen: _Seen) -> None:

@@ -40,7 +40,9 @@ GUARD = 1e-9
 arithmetic would refuse: the error of the form is a few units in the last place of its positive
 part, and this much less ε lowers that part a million times more."""
 
-_CORES = os.cpu_count() or 1
+CORES = os.cpu_count() or 1
+"""How many threads share the outputs of a step; one where many processes run at once."""
+
 _WORTH_SHARING = 10**7  # pairs to look at before a second thread pays
 
 
@@ -137,13 +139,13 @@ def first_beyond(
         return int(outputs[found]) if found >= 0 else -1
 
     outputs = np.flatnonzero(emission.any(axis=0))
-    if _CORES == 1 or len(outputs) * len(evidence.a) ** 2 < _WORTH_SHARING:
+    if CORES == 1 or len(outputs) * len(evidence.a) ** 2 < _WORTH_SHARING:
         found = search(outputs)
     else:
         found = search(outputs[outputs == hint])
         if found < 0:
-            shares = [outputs[k::_CORES] for k in range(_CORES)]
-            with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(_CORES) as pool:
+            shares = [outputs[k::CORES] for k in range(CORES)]
+            with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(CORES) as pool:
                 found = max(pool.map(search, shares))
     return found if found >= 0 else None
 

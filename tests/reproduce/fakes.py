@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from priste.reproduce.experiments import FAST, experiments
-from priste.reproduce.kept import Kept
+from priste.reproduce.kept import Kept, Record
 from priste.reproduce.settings import EARLY, LATE, Setting
 from priste.reproduce.verdicts import Results
 
@@ -20,16 +20,21 @@ def filled(
     share: Share,
     error: Callable[[Setting], float],
     *,
-    realised: float,
+    realised: float = 0.9,
+    accounted: float = 1.0,
     seconds: dict[str, Callable[[int], float]],
-    thresholds: list[tuple[float, float, float]],
-    spread: Callable[[Setting], float] = lambda setting: 0.001 * setting.alpha,
+    thresholds: list[tuple[float, float, float, float]],
+    spread: float = 0.001,
+    seed: int = 0,
 ) -> Results:
-    """Results of the fast mode, everything in them by rule."""
+    """Results of the fast mode, everything in them by rule, with chance of some spread."""
+    random = np.random.default_rng(seed)
     kept = Kept(folder, FAST.steps)
-    for setting in {s for e in experiments(FAST) for s in e.settings()}:
-        kept.add(setting, [_run(setting, share, error, spread, seed) for seed in range(3)])
-        kept.add_audit(setting, {"realised": realised * setting.epsilon})
+    every = tuple(experiments(FAST))
+    for setting in dict.fromkeys(s for e in every for s in e.settings()):
+        runs = [_run(setting, share, error, spread, random, k) for k in range(8)]
+        audit = {"realised": realised * setting.epsilon, "to the end": True}
+        kept._records[setting] = Record(runs, audit)
     points = {
         kind: [
             {kind: n, "ours": seconds["ours"](n), "naive": seconds[kind](n)} for n in range(5, 16)
@@ -38,18 +43,26 @@ def filled(
     }
     kept.measure("runtime", {"points": points})
     rows: list[dict[str, Any]] = [
-        {"threshold": t, "undecided": u, "seconds": s, "budget": b}
-        for t, (u, s, b) in zip((0.1, 1.0, None), thresholds, strict=True)
+        {
+            "threshold": t,
+            "undecided": u,
+            "seconds": s,
+            "budget": b,
+            "error": e,
+            "accounted": accounted,
+        }
+        for t, (u, s, b, e) in zip((0.1, 1.0, None), thresholds, strict=True)
     ]
-    kept.measure("thresholds", {"rows": rows})
-    return Results(kept, {})
+    kept.measure("thresholds", {"rows": rows, "epsilon": 1.0})
+    return Results(kept, every, {})
 
 
 def _run(
     setting: Setting,
     share: Share,
     error: Callable[[Setting], float],
-    spread: Callable[[Setting], float],
+    spread: float,
+    random: np.random.Generator,
     seed: int,
 ) -> dict[str, Any]:
     during, outside = share(setting)
@@ -57,10 +70,12 @@ def _run(
     for event, times in (("early", EARLY), ("late", LATE)):
         if setting.event in (event, "both") or (setting.event == "pattern" and event == "early"):
             course[times.start : times.stop] = during
+    reduced = np.clip(course * (1 - spread * np.abs(random.normal(size=FAST.steps))), 0, 1)
+    distances = error(setting) * (1 + spread * random.normal()) * (2 - course)
     return {
         "seed": seed,
         "released": [0] * FAST.steps,
-        "budgets": (setting.alpha * course + spread(setting) * (seed - 1)).tolist(),
-        "errors": [error(setting) * (1 + 0.001 * (seed - 1))] * FAST.steps,
+        "budgets": (setting.alpha * np.where(course < 1, reduced, 1.0)).tolist(),
+        "errors": distances.tolist(),
         "accounted": [setting.epsilon] * FAST.steps,
     }

@@ -1,11 +1,13 @@
 """Each claim is upheld by results that agree with the paper, and not by results that do not."""
 
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from priste.reproduce.claims import CLAIMS, audited
-from priste.reproduce.experiments import FAST
+from priste.reproduce.experiments import FAST, experiments
 from priste.reproduce.kept import Kept
 from priste.reproduce.settings import Setting
 from priste.reproduce.verdicts import NOT, ONLY_IF, REPRODUCED, UNCHECKED, Claim, Results
@@ -13,18 +15,29 @@ from tests.reproduce.fakes import filled
 
 
 def share_of_the_paper(setting: Setting) -> tuple[float, float]:
-    pattern = {10.0: 1.0, 3.0: 0.3, 1.0: 0.1}[setting.sigma]
+    """Kept during the event and otherwise: less for loose noise, small ε, strong moves, sets."""
+    pattern = {10.0: 1.0, 3.0: 0.35, 1.0: 0.1}[setting.sigma] if setting.alpha > 0.05 else 1.0
     during = min(1.0, 0.16 / setting.alpha * (setting.epsilon / 0.5) ** 0.7)
     if setting.delta is not None:
-        during, pattern = during * 0.9, pattern * (1 - 0.3 * setting.delta)
+        during, pattern = during * 0.9, pattern * (0.999 - 0.1 * setting.delta)
     if setting.event == "both":
-        during *= 0.3
+        during *= 0.9
+    if setting.alpha >= 3 and setting.epsilon < 0.4:
+        pattern *= 0.6
     return pattern * during, pattern
 
 
 def error_of_the_paper(setting: Setting) -> float:
-    loosest_suffers = 3.0 if setting.alpha >= 3 and setting.epsilon < 0.4 else 0.0
-    return 6 - min(setting.alpha, 4) - setting.epsilon - (setting.delta or 0) + loosest_suffers
+    """Loose noise is nearer, except where ε is small."""
+    loosest_suffers = 8.0 if setting.alpha >= 3 and setting.epsilon < 0.4 else 0.0
+    return 8 - min(setting.alpha, 4) - setting.epsilon - 4 * (setting.delta or 0) + loosest_suffers
+
+
+GROWTH: dict[str, Callable[[int], float]] = {
+    "ours": lambda n: 0.01 * n,
+    "length": lambda n: 1e-6 * 5.0**n,
+    "width": lambda n: 1e-6 * 2.0**n,
+}
 
 
 def agreeing(folder: Path) -> Results:
@@ -32,71 +45,82 @@ def agreeing(folder: Path) -> Results:
         folder,
         share_of_the_paper,
         error_of_the_paper,
-        realised=0.9,
-        seconds={
-            "ours": lambda n: 0.01 * n,
-            "length": lambda n: 1e-6 * 5.0**n,
-            "width": lambda n: 1e-6 * 2.0**n,
-        },
-        thresholds=[(30.0, 1.0, 0.1), (5.0, 4.0, 0.3), (0.0, 0.1, 0.3)],
+        seconds=GROWTH,
+        thresholds=[(30.0, 1.0, 0.1, 4.0), (5.0, 4.0, 0.3, 3.0), (0.0, 0.1, 0.3, 3.0)],
     )
 
 
-def disagreeing(folder: Path) -> Results:
+def indifferent(folder: Path, seed: int = 0) -> Results:
+    """Nothing depends on anything: there is chance alone."""
     return filled(
         folder,
-        lambda s: (min(1.0, 0.5 + s.alpha / 20), 0.2 + 0.1 / s.epsilon / s.sigma + (s.delta or 0)),
-        lambda s: 1 + s.alpha + s.epsilon + (s.delta or 0),
+        lambda _: (0.5, 0.5),
+        lambda _: 5.0,
         realised=1.2,
+        accounted=1.2,
         seconds={
             "ours": lambda n: 0.01 * n**4,
             "length": lambda n: 1e-6 * n**2,
             "width": lambda n: 1e-6 * n**5,
         },
-        thresholds=[(3.0, 2.0, 0.5), (5.0, 1.0, 0.3), (0.0, 0.1, 0.3)],
-        spread=lambda s: 0.001 / s.alpha,
-    )
-
-
-def naive(folder: Path) -> Results:
-    """As one would think before reading: more budget is always better, by as much."""
-    return filled(
-        folder,
-        lambda _: (1.0, 1.0),
-        lambda s: 6 - s.alpha,
-        realised=1.2,
-        seconds=dict.fromkeys(("ours", "length", "width"), float),
-        thresholds=[(3.0, 2.0, 0.5)] * 3,
+        thresholds=[(3.0, 2.0, 0.5, 3.0)] * 3,
+        spread=0.2,
+        seed=seed,
     )
 
 
 @pytest.fixture(scope="module")
-def worlds(tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
-    return [make(tmp_path_factory.mktemp("kept")) for make in (agreeing, disagreeing, naive)]
+def agreed(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return agreeing(tmp_path_factory.mktemp("kept"))
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=[f"{c.where}: {c.text}" for c in CLAIMS])
-def test_a_claim_can_hold_and_can_fail(claim: Claim, worlds: list[Results]) -> None:
-    good, *others = (claim.judge(results) for results in worlds)
-    if good.verdict == UNCHECKED:
+@pytest.fixture(scope="module")
+def chance(tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
+    return [indifferent(tmp_path_factory.mktemp("kept"), seed) for seed in range(10)]
+
+
+NAMES = [f"{c.where}: {c.text}" for c in CLAIMS]
+BY_THE_LOOP_ITSELF = ("V, the sentence", "IV-C")  # about its account, not about a comparison
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=NAMES)
+def test_a_claim_holds_where_everything_is_as_the_paper_says(claim: Claim, agreed: Results) -> None:
+    verdict = claim.judge(agreed)
+    if verdict.verdict == UNCHECKED:
         assert "example" in claim.where  # needs settings of the full mode
         return
-    assert good.verdict in (REPRODUCED, ONLY_IF), good
-    assert good.numbers
-    assert {other.verdict for other in others} - {good.verdict}, others
-    if good.verdict == ONLY_IF:
-        assert NOT in {other.verdict for other in others}
+    assert verdict.verdict in (REPRODUCED, ONLY_IF), verdict
+    assert verdict.numbers
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=NAMES)
+def test_a_claim_is_not_reproduced_by_chance(claim: Claim, chance: list[Results]) -> None:
+    verdicts = Counter(claim.judge(results).verdict for results in chance)
+    if claim.where.startswith(BY_THE_LOOP_ITSELF):
+        assert REPRODUCED not in verdicts
+    elif "example" not in claim.where:
+        assert verdicts[NOT] >= len(chance) - 2, verdicts
 
 
 def test_without_results_nothing_is_claimed(tmp_path: Path) -> None:
-    nothing = Results(Kept(tmp_path, FAST.steps), {"geolife": "no data"})
+    nothing = Results(Kept(tmp_path, FAST.steps), tuple(experiments(FAST)), {"geolife": "no data"})
     verdicts = [claim.judge(nothing) for claim in CLAIMS]
     assert {verdict.verdict for verdict in verdicts} == {UNCHECKED}
     assert all(verdict.condition for verdict in verdicts)
 
 
-def test_audits_are_counted_once_per_setting(worlds: list[Results]) -> None:
-    kept, broken = (audited(results, "retry") for results in worlds[:2])
-    assert kept.broken == 0
+def test_claims_about_real_data_are_not_decided_by_made_up_data(tmp_path: Path) -> None:
+    all_of_it = agreeing(tmp_path)
+    without = [e for e in all_of_it.experiments if not e.is_geolife]
+    results = Results(all_of_it.kept, tuple(without), {"geolife": "no data"})
+    steeper = next(c for c in CLAIMS if "steep" in c.text)
+    verdict = steeper.judge(results)
+    assert verdict.verdict == UNCHECKED
+    assert verdict.condition.startswith("no data. synthetic")
+
+
+def test_audits_are_counted_once_per_setting(agreed: Results, chance: list[Results]) -> None:
+    kept, broken = audited(agreed, "retry"), audited(chance[0], "retry")
+    assert (kept.broken, broken.kept) == (0, 0)
     assert kept.worst == pytest.approx(0.9)
-    assert broken.broken == broken.settings == kept.settings > 50
+    assert kept.kept == broken.broken > 50

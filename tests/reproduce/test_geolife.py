@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 
 from priste.errors import TrackError
-from priste.reproduce.geolife import LONG_ENOUGH, prepare
+from priste.reproduce.geolife import fingerprint, prepare
 from priste.reproduce.settings import Setting, events
 from priste.tracks.geolife import write_plt
+
+STEPS = 22
 
 
 def person(folder: Path, latitude: float = 39.98, minutes: int = 60) -> Path:
@@ -26,20 +28,25 @@ def person(folder: Path, latitude: float = 39.98, minutes: int = 60) -> Path:
 
 
 def test_a_person_s_walk_becomes_windows_and_a_mobility(tmp_path: Path) -> None:
-    world = prepare(person(tmp_path), "geolife")
+    world = prepare(person(tmp_path), "geolife", STEPS)
     assert world.grid.n_cells <= 400
-    path = world.path(LONG_ENOUGH, seed=3)
-    assert len(path) == LONG_ENOUGH
-    assert path == world.path(LONG_ENOUGH, seed=3)
+    path = world.path(STEPS, seed=3)
+    assert len(path) == STEPS
+    assert path == world.path(STEPS, seed=3)
     assert world.windows is not None
     walk = world.windows[0]
-    assert any(walk[k : k + LONG_ENOUGH] == path for k in range(len(walk)))
+    assert any(walk[k : k + STEPS] == path for k in range(len(walk)))
     (secret,) = events(Setting(place="geolife", region="busiest ten"), world)
     assert secret.holds([world.busiest[0]] * 8)
 
 
 def test_what_cannot_serve_is_said(tmp_path: Path) -> None:
     with pytest.raises(TrackError, match="no fix of 007 lies on the map of Beijing"):
-        prepare(person(tmp_path / "elsewhere", latitude=10.0), "geolife")
+        prepare(person(tmp_path / "elsewhere", latitude=10.0), "geolife", STEPS)
     with pytest.raises(TrackError, match="no 22 steps of 1min in a row"):
-        prepare(person(tmp_path / "short", minutes=10), "geolife")
+        prepare(person(tmp_path / "short", minutes=10), "geolife", STEPS)
+
+
+def test_other_tracks_have_another_fingerprint(tmp_path: Path) -> None:
+    one, other = person(tmp_path / "a"), person(tmp_path / "b", minutes=70)
+    assert fingerprint(one) == fingerprint(person(tmp_path / "c")) != fingerprint(other)

@@ -14,6 +14,8 @@ from priste.reproduce import quadratic, run, runtime, work
 from priste.reproduce.claims import CLAIMS
 from priste.reproduce.experiments import FAST, Effort, Experiment, Runs, experiments
 from priste.reproduce.kept import Kept
+from priste.reproduce.settings import Setting
+from tests.reproduce.test_geolife import person
 
 TINY = FAST._replace(over_time=Runs(2, 1, 1), steps=9, audited=1, hidden_states=3)
 
@@ -27,7 +29,7 @@ def one_figure(effort: Effort) -> list[Experiment]:
     """The first figure with one curve."""
     early = next(e for e in experiments(effort) if e.name == "presence early")
     panel = early.panels[0]._replace(curves=early.panels[0].curves[1:2])
-    return [Experiment("presence early", early.shows, "time", (panel,), effort.over_time)]
+    return [Experiment("one curve", early.shows, "time", (panel,), effort.over_time)]
 
 
 @pytest.fixture
@@ -53,14 +55,16 @@ def test_a_reproduction_goes_on_where_it_was_interrupted(
     assert "Missing: Geolife: give --geolife" in page
     with (tmp_path / "data" / "verdicts.csv").open() as file:
         assert len(list(csv.reader(file))) == len(CLAIMS) + 1
-    assert (tmp_path / "figures" / "presence-early.png").stat().st_size > 10_000
+    assert (tmp_path / "figures" / "one-curve.png").stat().st_size > 10_000
 
     monkeypatch.setattr(work, "run_streams", None)  # nothing must be run again
     _, again = run.reproduce(tmp_path, fast=True, workers=1, working=quietly)
     assert again.kept.record(setting).runs == first.runs
 
     more = TINY._replace(over_time=Runs(3, 1, 1))
-    assert [job.seeds for job in work.missing_runs(one_figure(more), again.kept)] == [range(2, 3)]
+    assert [job.seeds for job in work.missing_runs(one_figure(more), again.kept)] == [(2,)]
+    del again.kept.record(setting).runs[0]  # as where an interruption left a hole
+    assert [job.seeds for job in work.missing_runs(one_figure(more), again.kept)] == [(0, 2)]
 
 
 def test_results_of_another_format_are_not_used(tmp_path: Path) -> None:
@@ -70,6 +74,31 @@ def test_results_of_another_format_are_not_used(tmp_path: Path) -> None:
     assert kept.measured("small") is not None
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 0}))
     assert Kept(tmp_path, 9).measured("small") is None
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"format"'])
+def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str) -> None:
+    kept = Kept(tmp_path, 9)
+    kept.measure("small", {"rows": []})
+    (kept.folder / "small.json").write_text(damage)
+    assert kept.measured("small") is None
+
+
+def test_nobody_s_real_moves_are_taken_for_another_s(tmp_path: Path) -> None:
+    real = Setting(place="geolife")
+    Kept(tmp_path, 9, "somebody").add(real, [{"seed": 0}])
+    assert len(Kept(tmp_path, 9, "somebody").record(real)) == 1
+    assert len(Kept(tmp_path, 9, "another").record(real)) == 0
+
+
+def test_a_map_that_a_person_cannot_fill_is_left_out_and_said_to_be(tmp_path: Path) -> None:
+    why: dict[str, str] = {}
+    missing = run._unusable(person(tmp_path, minutes=60), FAST, why)
+    assert missing == {"geolife slow"}  # 22 steps of 5 minutes are longer than the walk
+    assert "no 22 steps of 5min in a row" in why["geolife slow"]
+    choices = next(e for e in experiments(FAST) if e.name == "choices geolife")
+    left = run._without(choices, missing).settings()
+    assert {s.place for s in left} == {"geolife", "geolife wide"}
 
 
 def test_a_folder_without_tracks_is_refused(tmp_path: Path) -> None:

@@ -8,14 +8,18 @@ import typer
 
 from priste.cli.console import as_json, say, working
 from priste.cli.options import Json
-from priste.reproduce import reproduce as regenerate
-from priste.reproduce.tables import verdicts
 
 
 def reproduce(
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder for the report; kept results are reused.")
-    ] = Path("reproduction"),
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder for the report; kept results are reused "
+            "(default: reproduction, with --fast reproduction-fast).",
+        ),
+    ] = None,
     fast: Annotated[
         bool, typer.Option("--fast", help="Few runs and settings: minutes instead of hours.")
     ] = False,
@@ -31,7 +35,13 @@ def reproduce(
 
     Interrupt it whenever you like: the next call into the same folder goes on from there.
     """
-    files, results = regenerate(out, geolife=geolife, fast=fast, workers=workers, working=working)
+    from priste.reproduce import reproduce as regenerate  # it draws: not for other commands
+    from priste.reproduce.tables import verdicts
+
+    folder = Path("reproduction-fast" if fast else "reproduction") if out is None else out
+    files, results = regenerate(
+        folder, geolife=geolife, fast=fast, workers=workers, working=working
+    )
     table = verdicts(results)
     if json:
         rows = [dict(zip(table.head, row, strict=True)) for row in table.rows]

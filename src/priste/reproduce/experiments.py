@@ -38,7 +38,7 @@ class Effort(NamedTuple):
 
 
 FULL = Effort(Runs(100, 5, 2), Runs(20, 2, 1), Runs(5, 0, 0), 50, 2, 40, is_fast=False)
-FAST = Effort(Runs(4, 1, 1), Runs(4, 1, 0), Runs(2, 0, 0), 22, 1, 12, is_fast=True)
+FAST = Effort(Runs(4, 1, 1), Runs(4, 1, 0), Runs(3, 0, 0), 22, 1, 22, is_fast=True)
 
 
 class Curve(NamedTuple):
@@ -137,7 +137,8 @@ def experiments(effort: Effort) -> list[Experiment]:
             effort,
         ),
     ]
-    by_delta = {f"δ = {d:g}": base.but(alpha=0.5, sigma=3.0, delta=d) for d in deltas}
+    strong = base.but(alpha=0.5, sigma=3.0)
+    by_delta = {f"δ = {d:g}": strong.but(delta=d) for d in deltas} | {"no set": strong}
     found.append(
         over_epsilon(
             "deltas strong",
@@ -151,6 +152,7 @@ def experiments(effort: Effort) -> list[Experiment]:
         here = base.but(place=place)
         by_alpha = {f"{a:g}-PLM": here.but(alpha=a) for a in alphas}
         by_delta = {f"δ = {d:g}": here.but(alpha=0.5, delta=d) for d in deltas}
+        by_delta["no set"] = here.but(alpha=0.5)
         patterns = {k: s.but(event="pattern") for k, s in by_alpha.items()}
         without = effort.over_epsilon._replace(remap=0)
         both = {"PRESENCE": here.but(alpha=1.0), "PATTERN": here.but(alpha=1.0, event="pattern")}
@@ -194,6 +196,7 @@ def sensitivities(effort: Effort) -> list[Experiment]:
     choices = {
         "as chosen": base,
         "σ = 3": base.but(sigma=3.0),
+        "σ = 3, 0.01-PLM": base.but(sigma=3.0, alpha=0.01),
         "σ = 1": base.but(sigma=1.0),
         "σ = 3, location set": base.but(sigma=3.0, delta=0.1),
         "cells half as large": base.but(cell=0.5),

@@ -1,12 +1,13 @@
 """The figures of the paper's evaluation, drawn from what was measured."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from priste.reproduce.experiments import Curve, Experiment
+from priste.reproduce.experiments import Curve, Experiment, Panel
 from priste.reproduce.kept import Record
 from priste.reproduce.settings import EARLY, LATE
 from priste.reproduce.verdicts import Missing, Results
@@ -16,8 +17,7 @@ TITLES = {
     "every output": "EveryOutput (guaranteed)",
     "remap": "OptimalRemap (guaranteed)",
 }
-_COLOURS = ("#22577a", "#c9403a", "#e0a030", "#57a773", "#8a5a9e", "#777777")
-_RUNS = {"time": "budgets", "epsilon": "errors"}
+_COLOURS = ("#22577a", "#c9403a", "#e0a030", "#57a773", "#8a5a9e", "#777777", "#4fb3bf", "#a0522d")
 
 
 def draw(experiment: Experiment, results: Results) -> Figure:
@@ -32,7 +32,7 @@ def _over_time(experiment: Experiment, results: Results) -> Figure:
     for row, panel in zip(panels, experiment.panels, strict=True):
         for axes, method in zip(row, experiment.methods, strict=True):
             name = "errors" if method == "remap" else "budgets"
-            for colour, curve in zip(_COLOURS, panel.curves, strict=False):
+            for colour, curve in _coloured(panel):
                 record = _record(results, curve, 0, method)
                 if record is not None:
                     _band(axes, record.values(name), curve.label, colour)
@@ -40,6 +40,10 @@ def _over_time(experiment: Experiment, results: Results) -> Figure:
                 axes.axvspan(event.start + 0.5, event.stop + 0.5, color="#c9403a", alpha=0.08, lw=0)
             _decorate(axes, panel.title, "time", "distance" if name == "errors" else "budget")
     return figure
+
+
+def _coloured(panel: Panel) -> Iterator[tuple[str, Curve]]:
+    return zip(_COLOURS[: len(panel.curves)], panel.curves, strict=True)
 
 
 def _times(experiment: Experiment) -> list[range]:
@@ -61,13 +65,13 @@ def _over_epsilon(experiment: Experiment, results: Results) -> Figure:
     figure, panels = _frame(2, experiment.methods)
     (panel,) = experiment.panels
     for axes, method in zip(panels[0], experiment.methods, strict=True):
-        for colour, curve in zip(_COLOURS, panel.curves, strict=False):
+        for colour, curve in _coloured(panel):
             _line(axes, results, curve, method, "budgets", colour)
         _decorate(axes, "", "ε", "mean budget")
     for axes, method in zip(panels[1], experiment.methods, strict=True):
-        for colour, curve in zip(_COLOURS, panel.curves, strict=False):
+        for colour, curve in _coloured(panel):
             _line(axes, results, curve, method, "errors", colour)
-        unit = "km" if experiment.is_geolife else "cells"
+        unit = "km" if experiment.is_geolife else "units of length"
         _decorate(axes, "", "ε", f"mean distance, {unit}")
     return figure
 

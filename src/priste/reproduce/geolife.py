@@ -5,6 +5,7 @@ choices: a square of about 20 km around the north-west of the city, a fix a minu
 smoothed by one uniform move per cell. `PLACES` has others, to see what depends on them.
 """
 
+import hashlib
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -33,12 +34,16 @@ PLACES = {
     "geolife slow": Place((39.88, 116.25, 40.06, 116.49), "5min"),
 }
 
-LONG_ENOUGH = 22
-"""Windows with fewer steps in a row are no use to any experiment."""
+
+def fingerprint(folder: Path) -> str:
+    """Return a short name for what is in a person's folder: other files, another name."""
+    files = sorted(folder.rglob("*.plt"))
+    listed = "\n".join(f"{path.relative_to(folder)} {path.stat().st_size}" for path in files)
+    return hashlib.sha256(listed.encode()).hexdigest()[:12]
 
 
-def prepare(folder: Path, name: str) -> World:
-    """Return the world of one person's folder.
+def prepare(folder: Path, name: str, steps: int) -> World:
+    """Return the world of one person's folder, with windows of at least so many steps.
 
     All of the person's tracks on the map train the mobility; runs are cut out of the same tracks,
     as in the paper.
@@ -56,10 +61,10 @@ def prepare(folder: Path, name: str) -> World:
     with warnings.catch_warnings():  # most cells of a city one person never leaves
         warnings.simplefilter("ignore", UnobservedRowsWarning)
         mobility = Mobility.fit(runs, city.grid.n_cells)
-    long = tuple(run for run in runs if len(run) >= LONG_ENOUGH)
+    long = tuple(run for run in runs if len(run) >= steps)
     if not long:
         raise TrackError(
-            f"{folder.name} has no {LONG_ENOUGH} steps of {place.step} in a row on the map of "
+            f"{folder.name} has no {steps} steps of {place.step} in a row on the map of "
             f"Beijing; take another person's folder"
         )
     busiest = tuple(np.argsort(-visits, kind="stable")[:10].tolist())

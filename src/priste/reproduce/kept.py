@@ -1,11 +1,13 @@
 """Results in a folder, kept as they come: what is there is not computed again."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from priste.checks import Array
 from priste.reproduce.settings import Setting
@@ -31,23 +33,39 @@ class Record:
 
     def mean(self, name: str) -> tuple[float, float]:
         """Return the mean over steps and runs, and half the width of its 95 % interval."""
-        by_run = self.values(name).mean(axis=1)
-        spread = by_run.std(ddof=1) / np.sqrt(len(by_run)) if len(by_run) > 1 else np.inf
-        return float(by_run.mean()), float(1.96 * spread)
+        return interval(self.values(name).mean(axis=1))
+
+
+def interval(values: Array, comparisons: int = 1) -> tuple[float, float]:
+    """Return the mean, and half the width of its 95 % interval (Student's).
+
+    Of so many `comparisons` at once, all intervals hold together with 95 %.
+    """
+    n = len(values)
+    if n < 2:
+        return float(np.mean(values)), math.inf
+    spread = values.std(ddof=1) / math.sqrt(n)
+    return float(values.mean()), float(stats.t.ppf(1 - 0.025 / comparisons, n - 1) * spread)
 
 
 class Kept:
-    """What has been computed so far, by setting; other measurements by name."""
+    """What has been computed so far, by setting; other measurements by name.
 
-    def __init__(self, folder: Path, steps: int) -> None:
-        self.folder, self.steps = folder / f"{steps} steps", steps
-        self.folder.mkdir(parents=True, exist_ok=True)
+    Results on real moves stand apart for each `person`, so that nobody's are taken for another's.
+    """
+
+    def __init__(self, folder: Path, steps: int, person: str = "nobody") -> None:
+        self.folder, self.steps, self.person = folder / f"{steps} steps", steps, person
+        (self.folder / person).mkdir(parents=True, exist_ok=True)
         self._records: dict[Setting, Record] = {}
+
+    def _name(self, setting: Setting) -> str:
+        return f"{self.person}/{setting.key}" if setting.is_geolife else setting.key
 
     def record(self, setting: Setting) -> Record:
         """Return the runs there are of a setting."""
         if setting not in self._records:
-            known = self.measured(setting.key) or {"runs": []}
+            known = self.measured(self._name(setting)) or {"runs": []}
             self._records[setting] = Record(known["runs"], known.get("audit"))
         return self._records[setting]
 
@@ -66,15 +84,16 @@ class Kept:
     def _write(self, setting: Setting) -> None:
         record = self.record(setting)
         content = {"setting": setting.to_json(), "runs": record.runs, "audit": record.audit}
-        self.measure(setting.key, content)
+        self.measure(self._name(setting), content)
 
     def measured(self, name: str) -> dict[str, Any] | None:
-        """Return another measurement, if there is one."""
-        path = self.folder / f"{name}.json"
-        if not path.exists():
+        """Return another measurement, if there is one that can be read."""
+        try:
+            content = json.loads((self.folder / f"{name}.json").read_text())
+        except (FileNotFoundError, ValueError):
             return None
-        content: dict[str, Any] = json.loads(path.read_text())
-        return content if content.get("format") == FORMAT else None
+        usable = isinstance(content, dict) and content.get("format") == FORMAT
+        return content if usable else None
 
     def measure(self, name: str, content: dict[str, Any]) -> None:
         """Keep a measurement, whole or not at all."""

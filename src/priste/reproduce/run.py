@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import priste
@@ -9,6 +10,7 @@ from priste.errors import TrackError
 from priste.progress import Progress
 from priste.reproduce import quadratic, runtime, small, thresholds
 from priste.reproduce.experiments import FAST, FULL, Effort, Experiment, experiments
+from priste.reproduce.geolife import PLACES, fingerprint, prepare
 from priste.reproduce.kept import Kept
 from priste.reproduce.page import write_page
 from priste.reproduce.settings import Setting
@@ -36,22 +38,51 @@ def reproduce(
     `geolife`, a person's folder, the figures on real data are made too.
     """
     effort = FAST if fast else FULL
-    place = _person(geolife)
-    folder = Path(folder)
-    kept = Kept(folder / "kept", effort.steps)
-    why = {} if place else {"geolife": NO_GEOLIFE}
-    wanted = [e for e in experiments(effort) if place or not e.is_geolife]
+    person = _person(geolife)
+    folder, why = Path(folder), dict[str, str]()
+    with working("reading"):
+        missing = _unusable(person, effort, why)
+    kept = Kept(folder / "kept", effort.steps, fingerprint(person) if person else "nobody")
+    every = experiments(effort)
+    wanted = [_without(e, missing) for e in every if not (e.is_geolife and person is None)]
     _measure_alone(kept, effort, working, why)
     with working("streams") as progress:
         jobs = missing_runs(wanted, kept)
-        work_off(jobs, kept, effort, place, workers, progress)
+        work_off(jobs, kept, effort, person, workers, progress)
     with working("audits") as progress:
         jobs = missing_audits(_audited(wanted, effort), kept)
-        work_off(jobs, kept, effort, place, workers, progress)
-    results = Results(kept, why)
+        work_off(jobs, kept, effort, person, workers, progress)
+    results = Results(kept, tuple(wanted), why)
     with working("writing"):
-        files = write_page(folder, wanted, results, effort, priste.__version__)
+        files = write_page(folder, results, effort, priste.__version__)
     return files, results
+
+
+def _unusable(person: Path | None, effort: Effort, why: dict[str, str]) -> set[str]:
+    """Return the maps of Geolife that this person cannot fill, and note why.
+
+    Without the main one there is nothing to do.
+    """
+    if person is None:
+        why["geolife"] = NO_GEOLIFE
+        return set()
+    for place in PLACES:
+        try:
+            prepare(person, place, effort.steps)
+        except TrackError as error:
+            if place == "geolife":
+                raise
+            why[place] = f"the map “{place}”: {error}"
+    return set(why)
+
+
+def _without(experiment: Experiment, places: set[str]) -> Experiment:
+    """Return the experiment without the curves on some maps."""
+    panels = tuple(
+        panel._replace(curves=tuple(c for c in panel.curves if c.settings[0].place not in places))
+        for panel in experiment.panels
+    )
+    return replace(experiment, panels=panels)
 
 
 def _person(geolife: str | Path | None) -> Path | None:
@@ -78,13 +109,14 @@ def _measure_alone(kept: Kept, effort: Effort, working: Working, why: dict[str, 
         why["thresholds"] = NO_SOLVER
     elif kept.measured("thresholds") is None:
         with working("thresholds") as progress:
-            kept.measure("thresholds", thresholds.measure(effort, progress))
+            so_far = kept.measured("thresholds so far") or {}
+            for found, is_all in thresholds.measure(effort, progress, so_far):
+                kept.measure("thresholds" if is_all else "thresholds so far", found)
 
 
 def _audited(wanted: list[Experiment], effort: Effort) -> list[Setting]:
     """Return the settings to audit: all of them, in the fast mode one of each experiment."""
     if not effort.is_fast:
         return [s for e in wanted for s in e.settings()]
-    middle = (e.panels[0].curves[0].settings[0].but(epsilon=0.5) for e in wanted)
-    firsts = zip(middle, wanted, strict=True)
-    return [first.but(method=m) for first, e in firsts for m in e.methods]
+    firsts = [(e.panels[0].curves[0].settings[0].but(epsilon=0.5), e.methods) for e in wanted]
+    return [first.but(method=m) for first, methods in firsts for m in methods]

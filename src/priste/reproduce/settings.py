@@ -26,6 +26,7 @@ EARLY, LATE = range(3, 8), range(15, 20)
 """The paper's times 4 to 8 and 16 to 20; steps begin at 0 here."""
 
 _GAP, _ROUNDS = 0.05, 40  # of the remap: a search that is good enough for a mean over streams
+_FOREVER = 1e9  # seconds: a plan must not depend on the clock, or an audit could not repeat it
 
 
 @dataclass(frozen=True, order=True)
@@ -141,6 +142,5 @@ def _calibration(setting: Setting, plans: Planned | None) -> Calibration:
         return Retry()
     if setting.method == "every output":
         return EveryOutput()
-    if plans is None:
-        return OptimalRemap(gap=_GAP, rounds=_ROUNDS)
-    return Remembering(plans, gap=_GAP, rounds=_ROUNDS)
+    effort = {"gap": _GAP, "rounds": _ROUNDS, "time_limit": _FOREVER}
+    return OptimalRemap(**effort) if plans is None else Remembering(plans, **effort)  # type: ignore[arg-type]

@@ -1,16 +1,16 @@
 """Protected streams of one setting: their budgets, errors and losses, and the audited truth."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from priste.audit import audit
-from priste.errors import AuditError
+from priste.errors import AuditTooLarge
 from priste.reproduce.settings import EARLY, LATE, Setting, World, protector
 
-WorldOf = Callable[[Setting], World]
 
-
-def run_streams(setting: Setting, world: World, steps: int, seeds: range) -> list[dict[str, Any]]:
+def run_streams(
+    setting: Setting, world: World, steps: int, seeds: Sequence[int]
+) -> list[dict[str, Any]]:
     """Return one record per run."""
     plans: dict[tuple[int, ...], Any] = {}
     return [_run(setting, world, steps, seed, plans) for seed in seeds]
@@ -42,19 +42,23 @@ def audit_streams(
     deepest = (LATE if setting.event in ("late", "both") else EARLY).stop
     followed = []
     for sequence in released:
-        for steps in range(min(deepest, len(sequence)), 0, -1):
-            try:
-                found = audit(protector(setting, world), steps, sequences=[sequence], limit=limit)
-            except AuditError:
+        steps = min(deepest, len(sequence))
+        try:
+            found = audit(protector(setting, world), steps, sequences=[sequence], limit=limit)
+        except AuditTooLarge as stopped:
+            steps = stopped.releases
+            if not steps:
                 continue
-            followed.append((float(found.realised.max()), steps))
-            break
+            found = audit(protector(setting, world), steps, sequences=[sequence], limit=limit)
+        followed.append((float(found.realised.max()), steps))
     if not followed:
         return None
     loss, _ = max(followed)
+    least = min(steps for _, steps in followed)
     return {
         "realised": loss,
         "streams": len(followed),
-        "releases": min(steps for _, steps in followed),
+        "releases": least,
+        "to the end": least == deepest,
         "limit": limit,
     }

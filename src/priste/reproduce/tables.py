@@ -1,7 +1,8 @@
 """What was measured, as plain tables: for the page, and as CSV for everybody else."""
 
 import csv
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from priste.reproduce.claims import CLAIMS
-from priste.reproduce.experiments import Experiment
 from priste.reproduce.settings import Setting
 from priste.reproduce.verdicts import Results
 
@@ -31,41 +31,36 @@ class Table(NamedTuple):
 _SETTING = [field.name for field in fields(Setting)]
 
 
-def settings_of(experiments: Iterable[Experiment], results: Results) -> list[Setting]:
-    """Return every setting that has runs."""
-    unique = dict.fromkeys(s for experiment in experiments for s in experiment.settings())
-    return [s for s in unique if results.kept.record(s).runs]
-
-
-def averages(settings: list[Setting], results: Results) -> Table:
+def averages(results: Results) -> Table:
     """One row per setting: means over runs and steps, and the audit."""
     head = [*_SETTING, "runs", "steps", "mean budget", "mean distance", "± (95 %)"]
     head += ["largest accounted loss", "audited loss", "audited streams", "audited releases"]
+    head += ["to the end of the event"]
     rows = []
-    for setting in settings:
+    for setting in results.settings:
         record = results.kept.record(setting)
-        audit = record.audit or {"realised": "", "streams": "", "releases": ""}
+        audit = record.audit or {}
+        error, half = record.mean("errors")
         rows.append(
             [
                 *setting.to_json().values(),
                 len(record),
                 results.kept.steps,
                 record.mean("budgets")[0],
-                *record.mean("errors"),
+                error,
+                half if math.isfinite(half) else "",
                 record.values("accounted").max(),
-                audit["realised"],
-                audit["streams"],
-                audit["releases"],
+                *(audit.get(k, "") for k in ("realised", "streams", "releases", "to the end")),
             ]
         )
     return Table(head, rows)
 
 
-def courses(settings: list[Setting], results: Results) -> Table:
+def courses(results: Results) -> Table:
     """One row per setting and step: mean and deviation of budget and distance over the runs."""
     head = [*_SETTING, "time", "mean budget", "deviation of budget"]
     rows = []
-    for setting in settings:
+    for setting in results.settings:
         record = results.kept.record(setting)
         budgets, errors = record.values("budgets"), record.values("errors")
         columns = (budgets.mean(0), budgets.std(0), errors.mean(0), errors.std(0))
@@ -103,7 +98,7 @@ def thresholds(measured: dict[str, Any]) -> Table:
         ]
         for row in measured["rows"]
     ]
-    head = ["threshold (s)", "seconds a run", "conservative releases", "mean budget"]
+    head = ["threshold (s)", "seconds a run", "steps with a conservative release", "mean budget"]
     return Table([*head, "mean distance (cells)"], rows)
 
 

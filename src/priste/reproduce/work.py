@@ -1,14 +1,17 @@
 """All streams of all experiments, on all cores, as far as they are not kept already."""
 
 import os
+import signal
 from collections.abc import Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from functools import cache
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from priste import worst_case
 from priste.progress import Progress
 from priste.reproduce.experiments import Effort, Experiment
 from priste.reproduce.geolife import prepare
@@ -24,7 +27,7 @@ class Job(NamedTuple):
     """Some runs of a setting, or (without seeds) its audit."""
 
     setting: Setting
-    seeds: range | None
+    seeds: tuple[int, ...] | None
 
     @property
     def weight(self) -> int:
@@ -41,9 +44,9 @@ def missing_runs(experiments: Iterable[Experiment], kept: Kept) -> list[Job]:
             wanted[setting] = max(wanted.get(setting, 0), runs)
     jobs = []
     for setting, runs in sorted(wanted.items(), key=lambda item: METHODS.index(item[0].method)):
-        have, size = len(kept.record(setting)), _AT_ONCE[setting.method]
-        starts = range(have, runs, size)
-        jobs += [Job(setting, range(start, min(start + size, runs))) for start in starts]
+        have, size = {run["seed"] for run in kept.record(setting).runs}, _AT_ONCE[setting.method]
+        todo = [seed for seed in range(runs) if seed not in have]
+        jobs += [Job(setting, tuple(todo[k : k + size])) for k in range(0, len(todo), size)]
     return jobs
 
 
@@ -63,48 +66,53 @@ def work_off(
 ) -> None:
     """Do the jobs; what is done is kept at once, and an interruption loses only what is running."""
     total, done = sum(job.weight for job in jobs) or 1, 0
-    pool = ProcessPoolExecutor(workers or os.cpu_count(), initializer=_one_thread)
+    pool = ProcessPoolExecutor(workers or os.cpu_count(), initializer=_alone)
     try:
         running: dict[Future[Any], Job] = {
             pool.submit(_do, job, effort, geolife, _released(job, kept, effort)): job
             for job in jobs
         }
-        while running:
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                job = running.pop(future)
-                if job.seeds is None:
-                    kept.add_audit(job.setting, future.result())
-                else:
-                    kept.add(job.setting, future.result())
-                done += job.weight
-                progress(done / total)
+        for future in as_completed(running):
+            job = running[future]
+            keep = kept.add_audit if job.seeds is None else kept.add
+            keep(job.setting, future.result())
+            done += job.weight
+            progress(done / total)
+    except BaseException:
+        for process in active_children():
+            process.terminate()  # what they are at is lost anyway
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _released(job: Job, kept: Kept, effort: Effort) -> list[list[int]]:
+    """Return the streams that an audit follows."""
+    if job.seeds is not None:
+        return []
     return [run["released"] for run in kept.record(job.setting).runs[: effort.audited]]
 
 
-def _one_thread() -> None:
-    threadpool_limits(1)  # processes are many already
+def _alone() -> None:
+    """Make a worker use one thread, since they are many, and leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)
+    worst_case.CORES = 1
 
 
 def _do(job: Job, effort: Effort, geolife: Path | None, released: list[list[int]]) -> Any:
-    world = _world(job.setting, geolife)
+    world = _world(job.setting, geolife, effort.steps)
     if job.seeds is None:
         return audit_streams(job.setting, world, released, effort.hidden_states)
     return run_streams(job.setting, world, effort.steps, job.seeds)
 
 
-def _world(setting: Setting, geolife: Path | None) -> World:
+def _world(setting: Setting, geolife: Path | None, steps: int) -> World:
     if not setting.is_geolife:
         return synthetic(setting.sigma, setting.cell)
     assert geolife is not None
-    return _geolife(geolife, setting.place)
+    return real_world(geolife, setting.place, steps)
 
 
-@cache
-def _geolife(folder: Path, place: str) -> World:
-    return prepare(folder, place)
+real_world = cache(prepare)
+"""The world of a person's folder, prepared once in each process."""

@@ -50,15 +50,20 @@ class Together:
     def _move(self) -> None:
         before: dict[Path, Path] = {}
         moved: list[Path] = []
+        for path in self._partials:
+            if path.is_dir():
+                raise IsADirectoryError(None, "a folder stands in the place of a file", path)
+        if len(self._partials) == 1:  # in one go: at no moment is there neither
+            for path, partial in self._partials.items():
+                partial.replace(path)
+            return
         try:
             for path, partial in self._partials.items():
-                if path.is_dir():
-                    raise IsADirectoryError(None, "a folder stands in the place of a file", path)
                 if path.exists():
                     before[path] = path.rename(path.with_name(f".{path.name}.{self._mark}.before"))
                 partial.rename(path)
                 moved.append(path)
-        except OSError:
+        except BaseException:  # somebody's Ctrl-C too
             for path in moved:
                 path.unlink()
             for path, kept in before.items():

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from priste.reproduce.experiments import FAST, FULL, Effort, experiments
 from priste.reproduce.settings import Setting
-from priste.reproduce.verdicts import Claim, Missing, Results, Verdict
+from priste.reproduce.verdicts import Claim, Results, Verdict
 
 BASE = Setting()
 """The setting that figures start from: the 0.2-PLM at ε = 0.5, the event at times 4–8."""
@@ -25,24 +24,6 @@ class Claims(list[Claim]):
         return register
 
 
-def effort_of(results: Results) -> Effort:
-    """Return the mode the results were measured in."""
-    return FAST if results.kept.steps == FAST.steps else FULL
-
-
-def curves_of(results: Results, name: str) -> dict[str, tuple[Setting, ...]]:
-    """Return the settings of an experiment over ε, by the label of their curve."""
-    found = [e for e in experiments(effort_of(results)) if e.name == name]
-    if not found:
-        raise Missing("there is no such experiment in this mode")
-    return {curve.label: curve.settings for curve in found[0].panels[0].curves}
-
-
-def alphas_of(results: Results) -> list[float]:
-    """Return the budgets of the figures over time."""
-    return [0.1, 0.2, 1.0] if effort_of(results).is_fast else [0.1, 0.2, 0.5, 1.0]
-
-
 def percent(*shares: float) -> str:
     """Return shares in words."""
     return ", ".join(f"{share:.0%}" for share in shares)
@@ -51,3 +32,9 @@ def percent(*shares: float) -> str:
 def figures(*values: float) -> str:
     """Return numbers in words."""
     return ", ".join(f"{value:.3g}" for value in values)
+
+
+def give_or_take(difference: tuple[float, float]) -> str:
+    """Return a difference and its interval in words."""
+    mean, half = difference
+    return f"{mean:+.3f} ± {half:.3f}"
