@@ -25,11 +25,13 @@ class Effort(NamedTuple):
     """How many runs and steps, and how deep audits look.
 
     Curves over time want more runs than averages over all steps, and these more than what is only
-    there to see how much our choices matter. A remap takes longest.
+    there to see how much our choices matter. A remap takes longest, and real moves take longer
+    than made-up ones.
     """
 
     over_time: Runs
     over_epsilon: Runs
+    on_geolife: Runs
     choices: Runs
     steps: int
     audited: int
@@ -37,8 +39,10 @@ class Effort(NamedTuple):
     is_fast: bool
 
 
-FULL = Effort(Runs(100, 5, 2), Runs(20, 2, 1), Runs(5, 0, 0), 50, 2, 40, is_fast=False)
-FAST = Effort(Runs(4, 1, 1), Runs(4, 1, 0), Runs(3, 0, 0), 22, 1, 22, is_fast=True)
+FULL = Effort(
+    Runs(100, 5, 1), Runs(20, 2, 1), Runs(10, 1, 1), Runs(5, 0, 0), 50, 1, 40, is_fast=False
+)
+FAST = Effort(Runs(4, 1, 1), Runs(4, 1, 0), Runs(3, 1, 0), Runs(3, 0, 0), 22, 1, 22, is_fast=True)
 
 
 class Curve(NamedTuple):
@@ -154,7 +158,8 @@ def experiments(effort: Effort) -> list[Experiment]:
         by_delta = {f"δ = {d:g}": here.but(alpha=0.5, delta=d) for d in deltas}
         by_delta["no set"] = here.but(alpha=0.5)
         patterns = {k: s.but(event="pattern") for k, s in by_alpha.items()}
-        without = effort.over_epsilon._replace(remap=0)
+        runs = effort.over_epsilon if place == "synthetic" else effort.on_geolife
+        without = runs._replace(remap=0)
         both = {"PRESENCE": here.but(alpha=1.0), "PATTERN": here.but(alpha=1.0, event="pattern")}
         found += [
             over_epsilon(
@@ -178,7 +183,9 @@ def experiments(effort: Effort) -> list[Experiment]:
                 effort,
                 without,
             ),
-            over_epsilon(f"remap {place}", f"all methods over the 1-PLM, on {where}", both, effort),
+            over_epsilon(
+                f"remap {place}", f"all methods over the 1-PLM, on {where}", both, effort, runs
+            ),
         ]
     return [*found, *sensitivities(effort)]
 

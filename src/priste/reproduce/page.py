@@ -144,6 +144,7 @@ def _scope(results: Results, effort: Effort) -> str:
         for what, runs in (
             ("for curves over time", effort.over_time),
             ("for averages", effort.over_epsilon),
+            ("for averages on Geolife", effort.on_geolife),
             ("for our choices", effort.choices),
         )
     ]

@@ -13,7 +13,7 @@ from priste.reproduce.experiments import FAST, FULL, Effort, Experiment, experim
 from priste.reproduce.geolife import PLACES, fingerprint, prepare
 from priste.reproduce.kept import Kept
 from priste.reproduce.page import write_page
-from priste.reproduce.settings import Setting
+from priste.reproduce.settings import METHODS, Setting
 from priste.reproduce.verdicts import Results
 from priste.reproduce.work import missing_audits, missing_runs, work_off
 
@@ -115,8 +115,11 @@ def _measure_alone(kept: Kept, effort: Effort, working: Working, why: dict[str, 
 
 
 def _audited(wanted: list[Experiment], effort: Effort) -> list[Setting]:
-    """Return the settings to audit: all of them, in the fast mode one of each experiment."""
+    """Return the settings to audit: of figures where all methods are run, all of them.
+
+    In the fast mode it is one of each experiment.
+    """
     if not effort.is_fast:
-        return [s for e in wanted for s in e.settings()]
+        return [s for e in wanted if e.methods == METHODS for s in e.settings()]
     firsts = [(e.panels[0].curves[0].settings[0].but(epsilon=0.5), e.methods) for e in wanted]
     return [first.but(method=m) for first, methods in firsts for m in methods]
