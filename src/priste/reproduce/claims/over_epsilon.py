@@ -52,12 +52,11 @@ def _everywhere(results: Results, name: str, check: Where, *, decides: str = "ge
     if decides not in found:
         raise Missing(f"{why}. {numbers}" if numbers else why)
     decisive = found[decides]
-    others = [place for place, v in found.items() if place != decides and v.verdict != NOT]
-    if decisive.verdict == NOT and others:
-        where = ", ".join(_PLACES[place] for place in others)
-        return Verdict(ONLY_IF, numbers, f"on {where}, but not on {_PLACES[decides]}")
-    if decisive.verdict == REPRODUCED and len(others) < len(found) - 1:
-        return Verdict(ONLY_IF, numbers, f"on {_PLACES[decides]}")
+    held = [_PLACES[place] for place, verdict in found.items() if verdict.verdict != NOT]
+    if decisive.verdict == NOT and held:
+        return Verdict(ONLY_IF, numbers, f"on {', '.join(held)}, but not on {_PLACES[decides]}")
+    if decisive.verdict == REPRODUCED and len(held) < len(found):
+        return Verdict(ONLY_IF, numbers, f"on {', '.join(held)}")
     return decisive._replace(numbers=numbers)
 
 
@@ -122,22 +121,27 @@ def pattern_costs(results: Results) -> Verdict:
 
 
 def _rises(results: Results, name: str) -> Verdict:
-    words, holds = [], True
     curves = results.curves(name)
-    for label, settings in curves.items():
-        budgets, errors = (
-            [measure(s) for s in settings] for measure in (results.budgets, results.errors)
-        )
-        n = 2 * len(curves)
-        holds &= less(budgets[0], budgets[-1], n) and less(errors[-1], errors[0], n)
-        for low, high in pairwise(range(len(settings))):
-            holds &= not less(budgets[high], budgets[low], n * len(settings))
-            holds &= not less(errors[low], errors[high], n * len(settings))
-        words.append(
-            f"{label}: budget kept {percent(*(b.mean() for b in budgets))}, distance "
-            f"{figures(*(e.mean() for e in errors))}"
-        )
-    return told(holds, "for rising ε, " + "; ".join(words))
+    by_epsilon = list(zip(*curves.values(), strict=True))
+    budgets, errors = (
+        [_pooled(measure, settings) for settings in by_epsilon]
+        for measure in (results.budgets, results.errors)
+    )
+    holds = less(budgets[0], budgets[-1]) and less(errors[-1], errors[0])
+    for low, high in pairwise(range(len(by_epsilon))):  # and on the way nothing goes back
+        holds &= not less(budgets[high], budgets[low], len(by_epsilon))
+        holds &= not less(errors[low], errors[high], len(by_epsilon))
+    words = [
+        f"{label}: budget kept {percent(*(results.share(s) for s in settings))}, distance "
+        f"{figures(*(results.errors(s).mean() for s in settings))}"
+        for label, settings in curves.items()
+    ]
+    gains = (
+        f"from the smallest ε to the largest, the mean over the curves: budget "
+        f"{give_or_take(apart(budgets[-1], budgets[0]))}, distance "
+        f"{give_or_take(apart(errors[-1], errors[0]))}"
+    )
+    return told(holds, f"{gains}. For rising ε, " + "; ".join(words))
 
 
 for _name, _where in (
