@@ -19,6 +19,8 @@ TITLES = {
 }
 _COLOURS = ("#22577a", "#c9403a", "#e0a030", "#57a773", "#8a5a9e", "#777777", "#4fb3bf", "#a0522d")
 
+_ROOM = 4  # curves whose names find a place inside
+
 
 def draw(experiment: Experiment, results: Results) -> Figure:
     """Draw an experiment: a column per method, a row per panel or measure."""
@@ -98,7 +100,7 @@ def _record(results: Results, curve: Curve, k: int, method: str) -> Record | Non
 
 
 def _frame(rows: int, methods: tuple[str, ...]) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(1.2 + 3.6 * len(methods), 0.4 + 2.5 * rows))
+    figure = Figure(figsize=(max(1.2 + 3.6 * len(methods), 7.0), 0.4 + 2.5 * rows))
     figure.set_layout_engine("constrained")
     panels = figure.subplots(rows, len(methods), squeeze=False, sharex=True)
     for axes, method in zip(panels[0], methods, strict=True):
@@ -120,7 +122,10 @@ def _decorate(axes: Axes, title: str, x: str, y: str) -> None:
     axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=7)
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[0]:
+    handles, _ = axes.get_legend_handles_labels()
+    if len(handles) > _ROOM:
+        axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    elif handles:
         axes.legend(frameon=False, fontsize=7)
     else:
         axes.text(0.5, 0.5, "not run", transform=axes.transAxes, ha="center", color="#999")

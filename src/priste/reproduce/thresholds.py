@@ -31,7 +31,7 @@ from priste.reproduce.settings import EARLY
 TOLERANCE = 1e-6
 """How far below zero the solver's minimum may lie: its own absolute tolerance."""
 
-NEVER = 20.0
+NEVER = 10.0
 """Seconds that stand for no threshold."""
 
 _STEPS, _EPSILON = EARLY.stop + 2, 0.5
