@@ -90,7 +90,8 @@ def runtimes(measured: dict[str, Any]) -> Table:
 
 def thresholds(measured: dict[str, Any]) -> Table:
     """One row per threshold of the solver, the last for our exact test."""
-    names = {None: "exact test, none needed", measured["never"]: "none"}
+    longest = measured["never"]
+    names = {None: "exact test, none needed", longest: f"none (at most {longest:g} s)"}
     rows = [
         [
             names.get(row["threshold"], row["threshold"]),
