@@ -14,7 +14,7 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 DATA, IMAGES = DOCS / "data" / "reproduction", DOCS / "images" / "reproduction"
-KEPT = ("verdicts", "averages", "runtime", "thresholds", "small-maps")
+KEPT = ("verdicts", "promises", "averages", "runtime", "thresholds", "small-maps")
 
 
 def take_over(report: Path) -> None:
@@ -41,7 +41,7 @@ def blocks() -> dict[str, list[str]]:
     return {
         "runs": run_lines(),
         "verdicts": verdict_lines(),
-        "promises": promise_lines(),
+        "promises": table_lines("promises"),
         "small": table_lines("small-maps"),
         "thresholds": table_lines("thresholds"),
     }
@@ -72,22 +72,6 @@ def verdict_lines() -> list[str]:
         verdict += f": {row['condition']}" if row["condition"] else ""
         cells = (row["claim"], row["where in the paper"], verdict, row["numbers"])
         lines.append("| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |")
-    return lines
-
-
-def promise_lines() -> list[str]:
-    lines = ["| method | settings above ε | within ε to the end of the event | cut short "]
-    lines[0] += "| largest audited loss, in units of ε |"
-    lines.append("|---" * 5 + "|")
-    found = [row for row in rows("averages") if row["audited loss"]]
-    for method in dict.fromkeys(row["method"] for row in found):
-        own = [row for row in found if row["method"] == method]
-        ratios = [float(row["audited loss"]) / float(row["epsilon"]) for row in own]
-        ends = [row["to the end of the event"] == "True" for row in own]
-        above = [ratio > 1 + 1e-9 for ratio in ratios]
-        kept = sum(end and not over for end, over in zip(ends, above, strict=True))
-        cut = len(own) - sum(above) - kept
-        lines.append(f"| {method} | {sum(above)} | {kept} | {cut} | {max(ratios):.2f} |")
     return lines
 
 

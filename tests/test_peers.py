@@ -100,20 +100,23 @@ def test_a_program_that_does_not_start_says_why(tmp_path: Path) -> None:
     ("output", "said"),
     [
         (
-            "Looking in indexes: https://me:secret@mirror/simple\n"
+            "Looking in indexes: https://me:secret@packages.example\n"
             "ERROR: No matching distribution found for qif\n"
             "WARNING: Location '/opt/pypi' is ignored\n[notice] A new release of pip",
             "ERROR: No matching distribution found for qif",
         ),
         (
-            "ERROR: Could not install from https://mirror/simple/x to /home/me/.venv/x: refused",
+            "ERROR: Could not install from https://packages.example/x to ~/.venv/x: refused",
             "ERROR: Could not install from (address) to (path): refused",
         ),
         (
             "Traceback\n  File '/home/me/a.py', line 1\nOSError: and/or no '/usr/lib/x.so' there",
             "OSError: and/or no '(path)' there",
         ),
-        ("ERROR: pool(host='mirror', port=443) timed out", "ERROR: pool((address)) timed out"),
+        (
+            "ERROR: pool(host='packages.example', port=443) timed out",
+            "ERROR: pool((address)) timed out",
+        ),
         ("", "it ended without a word"),
     ],
 )

@@ -28,8 +28,8 @@ def random_table(n: int, seed: int) -> pd.DataFrame:
 
 
 def shared_data(name: str) -> Path:
-    """Real data for trying things on; it is not part of the project."""
+    """Real data for trying things on, kept beside the project and not part of it."""
     folder = Path(__file__).parents[3] / "shared" / "data" / name
     if not folder.exists():
-        pytest.skip(f"others' tracks, which may not be passed on, are not here: {folder}")
+        pytest.skip(f"tracks of real people are not passed on with the project (wanted: {name})")
     return folder

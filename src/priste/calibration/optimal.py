@@ -108,10 +108,7 @@ class OptimalRemap:
 
     def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
         """Return one draw from the planned matrix."""
-        plan = self.plan(situation)
-        output = randomness.draw(plan.emission[true_cell])
-        column = plan.emission[:, output]
-        return Draw(output, column, plan.budget, 1, plan.notes, plan.remark)
+        return self.plan(situation).draw(true_cell, randomness)
 
     def outcomes(self, situation: Situation) -> Iterator[Outcome]:
         """Yield each output of the planned matrix: what is accounted for is what is true."""

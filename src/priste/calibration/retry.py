@@ -8,6 +8,7 @@ import numpy as np
 
 from priste.calibration.calibration import Draw, Outcome, Situation
 from priste.calibration.schedule import checked_schedule, weaker_and_weaker
+from priste.checks import Array
 from priste.randomness import Randomness
 
 
@@ -39,9 +40,13 @@ class Retry:
             attempts += 1
             emission = mechanism.lottery()
             output = randomness.draw(emission[true_cell])
-            if mechanism.budget == 0 or situation.allows(emission[:, output]):
+            if mechanism.budget == 0 or self._passes(situation, emission[:, output]):
                 break
         return Draw(output, emission[:, output], mechanism.budget, attempts)
+
+    def _passes(self, situation: Situation, column: Array) -> bool:
+        """Tell whether a drawn output may be released."""
+        return situation.allows(column)
 
     def outcomes(self, situation: Situation) -> Iterator[Outcome]:
         """Yield each output at each attempt, with the chance that all earlier attempts failed."""

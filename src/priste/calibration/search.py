@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priste.calibration.bounds import Belief, Bound
-from priste.calibration.calibration import Situation
+from priste.calibration.calibration import Draw, Situation
 from priste.calibration.program import Program, SolverError
 from priste.checks import Array
 from priste.dyadic import dyadic
+from priste.randomness import Randomness
 
 _FIRST_OUTPUTS = 32
 _NEAREST = 6  # outputs that a cell may use from the start
@@ -53,6 +54,11 @@ class Plan(NamedTuple):
     budget: float
     notes: Notes = Notes()
     remark: str = ""
+
+    def draw(self, true_cell: int, randomness: Randomness) -> Draw:
+        """Return one draw from the matrix."""
+        output = randomness.draw(self.emission[true_cell])
+        return Draw(output, self.emission[:, output], self.budget, 1, self.notes, self.remark)
 
 
 def weights(situation: Situation) -> Array:

@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 
 from priste.report.html import as_svg, document, html_table, inline_svg, table
 from priste.reproduce import tables
-from priste.reproduce.claims import audited
 from priste.reproduce.experiments import Effort, Experiment
-from priste.reproduce.figures import TITLES, draw, draw_runtime
+from priste.reproduce.figures import draw, draw_runtime
 from priste.reproduce.settings import METHODS, Setting
 from priste.reproduce.tables import Table
 from priste.reproduce.verdicts import NOT, ONLY_IF, REPRODUCED, Results
@@ -58,6 +57,7 @@ def write_page(folder: Path, results: Results, effort: Effort, version: str) -> 
             old.unlink()
     kept: dict[str, Table] = {
         "verdicts": tables.verdicts(results),
+        "promises": tables.promises(results),
         "averages": tables.averages(results),
         "over-time": tables.courses(results),
     }
@@ -107,7 +107,8 @@ def _body(
         _counts(kept["verdicts"]),
         _verdicts(kept["verdicts"]),
         "<h2>What becomes of its promise</h2>",
-        _promises(results),
+        table(kept["promises"].head, _texts(kept["promises"])),
+        _AUDITS,
     ]
     if "small-maps" in kept:
         small = kept["small-maps"]
@@ -173,21 +174,12 @@ def _verdicts(verdicts: Table) -> str:
     return html_table(["claim, and where it stands in the paper", "verdict and numbers"], rows)
 
 
-def _promises(results: Results) -> str:
-    rows = []
-    for method, title in TITLES.items():
-        found = audited(results, method)
-        counts = [str(n) for n in (found.broken, found.kept, found.cut_short)]
-        rows.append([title, *counts, f"{found.worst:.3f} ε" if found.worst > 0 else "–"])
-    head = ["method", "settings above ε", "within ε to the end of the event", "cut short"]
-    head.append("largest audited loss")
-    note = (
-        "<p>An audit follows drawn streams to the end of their event and adds up all hidden ways "
-        "to each: the loss of somebody who knows the algorithm. It is a lower bound, since other "
-        "streams may be worse. The published loop has so many hidden ways that some audits are cut "
-        "short, perhaps before the event; these say nothing for it.</p>"
-    )
-    return table(head, rows) + note
+_AUDITS = (
+    "<p>An audit follows drawn streams to the end of their event and adds up all hidden ways to "
+    "each: the loss of somebody who knows the algorithm. It is a lower bound, since other streams "
+    "may be worse. The published loop has so many hidden ways that some audits are cut short, "
+    "perhaps before the event; these say nothing for it.</p>"
+)
 
 
 def _title(experiment: Experiment) -> str:

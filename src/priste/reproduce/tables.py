@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from priste.reproduce.claims import CLAIMS
-from priste.reproduce.settings import Setting
+from priste.reproduce.claims import CLAIMS, audited
+from priste.reproduce.settings import METHODS, Setting
 from priste.reproduce.verdicts import Results
 
 
@@ -76,6 +76,17 @@ def verdicts(results: Results) -> Table:
         verdict = claim.judge(results)
         rows.append([claim.where, claim.text, verdict.verdict, verdict.numbers, verdict.condition])
     return Table(["where in the paper", "claim", "verdict", "numbers", "condition"], rows)
+
+
+def promises(results: Results) -> Table:
+    """One row per method: what audits of released streams found, by settings."""
+    rows: list[list[Any]] = []
+    for method in METHODS:
+        found = audited(results, method)
+        worst = found.worst if math.isfinite(found.worst) else ""
+        rows.append([method, found.broken, found.kept, found.cut_short, worst])
+    head = ["method", "settings above ε", "within ε to the end of the event", "cut short"]
+    return Table([*head, "largest audited loss over ε"], rows)
 
 
 def runtimes(measured: dict[str, Any]) -> Table:

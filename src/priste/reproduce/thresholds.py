@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from priste.calibration.calibration import Draw, Situation
+from priste.calibration.calibration import Situation
 from priste.calibration.retry import Retry
-from priste.calibration.schedule import weaker_and_weaker
 from priste.checks import Array
 from priste.events import presence
 from priste.evidence import FourVectors
@@ -23,7 +22,6 @@ from priste.mobility import Mobility
 from priste.progress import Progress
 from priste.protection import Protect
 from priste.protector import Protector
-from priste.randomness import Randomness
 from priste.reproduce.experiments import Effort
 from priste.reproduce.quadratic import NoOptimum, smallest_value, theorem_checks
 from priste.reproduce.settings import EARLY
@@ -41,28 +39,18 @@ _STEPS, _EPSILON = EARLY.stop + 2, 0.5
 class Timed(Retry):
     """The published loop, its checks made by CPLEX within `seconds` each.
 
-    `undecided` tells of each step whether a check of it was not decided.
+    `undecided` collects the steps with a check that was not decided.
     """
 
     seconds: float = 1.0
-    undecided: list[bool] = field(default_factory=list)
+    undecided: set[int] = field(default_factory=set)
     is_guarantee: ClassVar[bool] = False
 
-    def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
-        """Return the first drawn output that is known to pass."""
-        undecided, attempts = False, 0
-        for mechanism in weaker_and_weaker(situation.mechanism, self.decay, self.weakenings):
-            attempts += 1
-            emission = mechanism.lottery()
-            output = randomness.draw(emission[true_cell])
-            if mechanism.budget == 0:
-                break
-            verdict = self.verdict(situation, emission[:, output])
-            if verdict:
-                break
-            undecided |= verdict is None
-        self.undecided.append(undecided)
-        return Draw(output, emission[:, output], mechanism.budget, attempts)
+    def _passes(self, situation: Situation, column: Array) -> bool:
+        verdict = self.verdict(situation, column)
+        if verdict is None:
+            self.undecided.add(situation.evidence[0].step)
+        return verdict is True
 
     def verdict(self, situation: Situation, column: Array) -> bool | None:
         """Tell whether an output passes; None if CPLEX does not say in time."""
@@ -122,7 +110,7 @@ def _row(threshold: float | None, runs: int, side: int) -> dict[str, Any]:
         start = time.perf_counter()
         releases = list(guard.stream(path))
         seconds.append(time.perf_counter() - start)
-        undecided.append(sum(loop.undecided) if isinstance(loop, Timed) else 0)
+        undecided.append(len(loop.undecided) if isinstance(loop, Timed) else 0)
         budgets.append(float(np.mean([r.private.budget for r in releases])))
         errors += [grid.distances[r.private.true_cell, r.cell] for r in releases]
         accounted = max(accounted, *(loss for r in releases for loss in r.private.losses))
