@@ -13,18 +13,17 @@ from html import escape
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from priste.checks import Array, listing, whole
-from priste.errors import AuditError, AuditTooLarge
+from priste.errors import AuditError
 from priste.evidence import EventModel, Evidence, FourVectors
+from priste.hidden_ways import HiddenWay, Seen, shares
 from priste.mobility import Mobility
 from priste.odds import as_odds
 from priste.priors import Prior
 from priste.progress import Progress, progress_line
 from priste.protection import Protect
 from priste.protector import Protector
-from priste.public_state import PublicState
 from priste.worst_case import WorstCase, worst_case
 
 LIMIT = 200_000
@@ -68,12 +67,14 @@ class Audit:
 
     `about` says which other movement or beliefs were asked about, if any.
     `is_exact` says whether every sequence was followed. If not, the realised losses are lower
-    bounds: there may be worse sequences among those not seen.
+    bounds: there may be worse sequences among those not seen. After the first `n_exact` releases
+    they are estimates, since hidden ways were left out at random.
     """
 
     algorithm: str
     about: tuple[str, ...]
     is_exact: bool
+    n_exact: int
     n_sequences: int
     findings: tuple[Finding, ...]
 
@@ -105,6 +106,8 @@ class Audit:
         how = "exact, all" if self.is_exact else "sampled, realised losses are lower bounds;"
         yield f"Audit of {self.algorithm} ({how} {self.n_sequences} sequences of {steps} releases)"
         yield from self.about
+        if self.n_exact < steps:
+            yield f"estimated after {self.n_exact} releases, from some of the hidden ways"
         for finding in self.findings:
             verdict = "kept" if finding.excess <= TOLERANCE else "NOT KEPT"
             yield f"\n{finding.protection.event!r}: {verdict}"
@@ -141,6 +144,7 @@ def audit(
     prior: Prior | None = None,
     samples: int | None = None,
     sequences: Iterable[Sequence[int]] | None = None,
+    ways: int | None = None,
     limit: int = LIMIT,
     seed: int | None = None,
     progress: Progress | None = None,
@@ -151,13 +155,19 @@ def audit(
     it is refused. With `samples` that many sequences are followed instead (half drawn as the
     algorithm would, half by always taking the worst output), and losses are lower bounds. So they
     are with `sequences`, which says what was released: those are followed, each to its step
-    number `steps`.
+    number `steps`. There, `ways` carries on at most that many hidden ways from a step to the next,
+    drawn such that probabilities are right in the mean. From the first step that had more, losses
+    are estimates; the largest over several beliefs errs upwards, so ask again for one belief.
 
     `truth` asks what would be realised if people moved as it says, and not as the protector
     assumes; `prior` asks about another set of beliefs. The protector itself is not changed.
     """
     steps = whole(steps, "steps", AuditError, least=1)
     limit = whole(limit, "limit", AuditError, least=1)
+    if ways is not None:
+        whole(ways, "ways", AuditError, least=1)
+        if sequences is None:
+            raise AuditError("ways= thins out the hidden ways to sequences=, which are not given")
     models = protector.mobilities if truth is None else (truth,)
     if any(model.n_cells != protector.mobilities[0].n_cells for model in models):
         raise AuditError(
@@ -173,7 +183,7 @@ def audit(
         progress or progress_line("audit"),
     )
     if sequences is not None:
-        walk.follow_these([_checked_sequence(s, steps) for s in sequences])
+        walk.follow_these([_checked_sequence(s, steps) for s in sequences], ways, seed)
     elif samples is None:
         walk.follow_all()
     else:
@@ -184,20 +194,6 @@ def audit(
     if prior is not None:
         about.append(f"for beliefs in {prior!r}, which is not what the protector assumes")
     return walk.result(tuple(about), is_exact=samples is None and sequences is None)
-
-
-class _Hidden(NamedTuple):
-    """One hidden way to what has been seen: the accounting's state, and the truth."""
-
-    state: PublicState
-    truth: tuple[Evidence, ...]
-
-
-class _Seen(NamedTuple):
-    """A sequence of releases with all hidden ways to it, after the last release."""
-
-    sequence: tuple[int, ...]
-    ways: list[_Hidden]
 
 
 class _Worst(NamedTuple):
@@ -229,6 +225,7 @@ class _Walk:
         self.progress = progress
         self.visited = 0
         self.n_sequences = 0
+        self.n_exact = steps
         self.protections = [p for p in protector.protections for _ in models]
         self.start = tuple(
             Evidence.start(EventModel(p.event, m), prior).refuse_foregone()
@@ -240,7 +237,7 @@ class _Walk:
 
     def follow_all(self) -> None:
         """Follow every sequence, depth first; what remains to be done is a share of the whole."""
-        pending = [(_Seen((), [_Hidden(self.protector.beginning(), self.start)]), 1.0)]
+        pending = [(Seen((), [HiddenWay(self.protector.beginning(), self.start)]), 1.0)]
         done = 0.0
         while pending:
             seen, share = pending.pop()
@@ -266,12 +263,12 @@ class _Walk:
         random = np.random.default_rng(seed)
         followed = set()
         for sample in range(samples):
-            seen = _Seen((), [_Hidden(self.protector.beginning(), self.start)])
+            seen = Seen((), [HiddenWay(self.protector.beginning(), self.start)])
             belief = int(random.integers(len(self.start[0].a)))
             for _ in range(self.steps):
                 children = self._children(seen)
                 if sample % 2:
-                    weights = _shares(children, belief)
+                    weights = shares(children, belief)
                     seen = children[random.choice(len(children), p=weights)]
                 else:
                     excess = [self._excess(child) + 1e-6 * random.random() for child in children]
@@ -280,12 +277,15 @@ class _Walk:
             self.progress((sample + 1) / samples)
         self.n_sequences = len(followed)
 
-    def follow_these(self, sequences: list[tuple[int, ...]]) -> None:
-        """Follow given sequences."""
+    def follow_these(
+        self, sequences: list[tuple[int, ...]], ways: int | None, seed: int | None
+    ) -> None:
+        """Follow given sequences, by all hidden ways or from each step by some of them."""
         if not sequences:
             raise AuditError("there are no sequences to follow")
+        random = np.random.default_rng(seed)
         for number, sequence in enumerate(sequences, start=1):
-            seen = _Seen((), [_Hidden(self.protector.beginning(), self.start)])
+            seen = Seen((), [HiddenWay(self.protector.beginning(), self.start)])
             for step, output in enumerate(sequence):
                 children = self._children(seen, only=output)
                 if not children:
@@ -294,12 +294,15 @@ class _Walk:
                         f"after {listing(sequence[:step]) or 'nothing'}"
                     )
                 (seen,) = children
+                if ways is not None and len(seen.ways) > ways and step + 1 < self.steps:
+                    self.n_exact = min(self.n_exact, step + 1)
+                    seen = seen.thinned(ways, random)
             self.progress(number / len(sequences))
         self.n_sequences = len(set(sequences))
 
-    def _children(self, seen: _Seen, only: int | None = None) -> list[_Seen]:
+    def _children(self, seen: Seen, only: int | None = None) -> list[Seen]:
         """Return what can be seen next (or that one output), and note the loss of each."""
-        children: dict[int, list[_Hidden]] = {}
+        children: dict[int, list[HiddenWay]] = {}
         for way in seen.ways:
             self.visited += 1
             if self.visited > self.limit:
@@ -309,29 +312,28 @@ class _Walk:
             for outcome in self.protector.calibration.outcomes(state.situation()):
                 if only is not None and outcome.output != only:
                     continue
-                after = _Hidden(
+                after = HiddenWay(
                     state.observe(outcome.column, outcome.notes),
                     tuple(e.observe(outcome.likelihood) for e in truth),
                 )
                 children.setdefault(outcome.output, []).append(after)
-        found = [_Seen((*seen.sequence, output), ways) for output, ways in children.items()]
+        found = [Seen((*seen.sequence, output), ways) for output, ways in children.items()]
         for child in found:
             self._note(child)
         return found
 
-    def _too_large(self, depth: int) -> AuditTooLarge:
-        return AuditTooLarge(
+    def _too_large(self, depth: int) -> AuditError:
+        return AuditError(
             f"the audit would visit more than {self.limit} hidden states "
             f"({depth} of {self.steps} releases deep); take fewer steps, a smaller map, "
-            f"a larger limit=, or samples= for a lower bound",
-            depth,
+            f"a larger limit=, or samples= for a lower bound"
         )
 
-    def _note(self, seen: _Seen) -> None:
+    def _note(self, seen: Seen) -> None:
         depth = len(seen.sequence) - 1
-        self.total[depth] += np.ldexp(*_total(seen))
+        self.total[depth] += np.ldexp(*seen.total())
         for i, protection in enumerate(self.protections):
-            vectors = _combined([way.truth[i].four_vectors() for way in seen.ways])
+            vectors = seen.vectors(i)
             if not (vectors.b + vectors.d).any():
                 continue  # cannot be seen under this model
             case = worst_case(vectors, sides=protection.sides)
@@ -340,11 +342,11 @@ class _Walk:
                 odds = _odds(case, vectors)
                 self.worst[i][depth] = _Worst(case.loss, odds, case, seen.sequence)
 
-    def _excess(self, seen: _Seen) -> float:
+    def _excess(self, seen: Seen) -> float:
         """Return how far the worst protection is above its promise after a sequence."""
         excess = [-math.inf]
         for i, protection in enumerate(self.protections):
-            vectors = _combined([way.truth[i].four_vectors() for way in seen.ways])
+            vectors = seen.vectors(i)
             if (vectors.b + vectors.d).any():
                 loss = worst_case(vectors, sides=protection.sides).loss
                 excess.append(min(loss, 1e6) - protection.epsilon)
@@ -373,7 +375,7 @@ class _Walk:
                 )
             )
         name = repr(self.protector.calibration)
-        return Audit(name, about, is_exact, self.n_sequences, tuple(findings))
+        return Audit(name, about, is_exact, self.n_exact, self.n_sequences, tuple(findings))
 
 
 def _checked_sequence(sequence: Sequence[int], steps: int) -> tuple[int, ...]:
@@ -392,30 +394,3 @@ def _odds(case: WorstCase, vectors: FourVectors) -> tuple[float, float]:
     before = a / not_a if not_a > 0 else math.inf
     moved = math.exp(min(case.loss, 700.0))
     return before, before * moved if case.rising else before / moved
-
-
-def _combined(parts: list[FourVectors]) -> FourVectors:
-    """Add up the vectors of all hidden ways to the same sequence."""
-    if len(parts) == 1:
-        return parts[0]
-    exponents = np.max([part.exponents for part in parts], axis=0)
-    b, d = (
-        np.sum([np.ldexp(x, part.exponents - exponents) for x, part in pairs], axis=0)
-        for pairs in ([(part.b, part) for part in parts], [(part.d, part) for part in parts])
-    )
-    return FourVectors(parts[0].a, parts[0].not_a, b, d, exponents)
-
-
-def _total(seen: _Seen) -> tuple[Array, NDArray[np.int64]]:
-    """Return the probability of the sequence under each belief, and its binary exponent."""
-    vectors = _combined([way.truth[0].four_vectors() for way in seen.ways])
-    return vectors.b + vectors.d, vectors.exponents
-
-
-def _shares(seen: list[_Seen], belief: int) -> Array:
-    """Return how the probability under one belief is shared among sequences."""
-    totals, exponents = np.transpose([(t[belief], e[belief]) for t, e in map(_total, seen)])
-    possible = totals > 0
-    highest = exponents[possible].max() if possible.any() else 0
-    weights = np.where(possible, totals * np.exp2(exponents - highest), 0.0)
-    return weights / weights.sum() if possible.any() else np.full(len(seen), 1 / len(seen))

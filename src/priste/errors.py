@@ -37,14 +37,6 @@ class AuditError(PristeError, ValueError):
     """An audit that cannot be done as asked."""
 
 
-class AuditTooLarge(AuditError):
-    """An audit with more hidden states than allowed; it came as far as `releases`."""
-
-    def __init__(self, message: str, releases: int) -> None:
-        super().__init__(message)
-        self.releases = releases
-
-
 class TrackError(PristeError, ValueError):
     """A track that cannot be read, understood or written."""
 

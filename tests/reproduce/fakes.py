@@ -29,7 +29,7 @@ def filled(
 ) -> Results:
     """Results of the fast mode, everything in them by rule, with chance of some spread."""
     random = np.random.default_rng(seed)
-    kept = Kept(folder, FAST.steps)
+    kept = Kept(folder, FAST.steps, ["somebody"])
     every = tuple(experiments(FAST))
     for setting in dict.fromkeys(s for e in every for s in e.settings()):
         runs = [_run(setting, share, error, spread, random, k) for k in range(8)]

@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from priste.reproduce.claims import CLAIMS, audited
+from priste.reproduce.claims.promises import Audited
 from priste.reproduce.experiments import FAST, experiments
-from priste.reproduce.kept import Kept
+from priste.reproduce.kept import Kept, Record
 from priste.reproduce.settings import Setting
 from priste.reproduce.verdicts import NOT, ONLY_IF, REPRODUCED, UNCHECKED, Claim, Results
 from tests.reproduce.fakes import filled
@@ -103,7 +105,9 @@ def test_a_claim_is_not_reproduced_by_chance(claim: Claim, chance: list[Results]
 
 
 def test_without_results_nothing_is_claimed(tmp_path: Path) -> None:
-    nothing = Results(Kept(tmp_path, FAST.steps), tuple(experiments(FAST)), {"geolife": "no data"})
+    nothing = Results(
+        Kept(tmp_path, FAST.steps, ["somebody"]), tuple(experiments(FAST)), {"geolife": "no data"}
+    )
     verdicts = [claim.judge(nothing) for claim in CLAIMS]
     assert {verdict.verdict for verdict in verdicts} == {UNCHECKED}
     assert all(verdict.condition for verdict in verdicts)
@@ -124,3 +128,29 @@ def test_audits_are_counted_once_per_setting(agreed: Results, chance: list[Resul
     assert (kept.broken, broken.kept) == (0, 0)
     assert kept.worst == pytest.approx(0.9)
     assert kept.kept == broken.broken > 50
+
+
+@pytest.mark.parametrize(
+    ("audit", "found"),
+    [
+        ({"realised": 1.1, "to the end": False}, Audited(1, 0, 0, 0, 1.1)),
+        ({"realised": 0.9, "to the end": True}, Audited(0, 0, 1, 0, 0.9)),
+        ({"realised": 0.9, "to the end": False}, Audited(0, 0, 0, 1, 0.9)),
+        (
+            {"realised": 0.9, "to the end": False, "estimate": (1.5, 0.25)},
+            Audited(1, 1, 0, 0, 1.25),
+        ),
+        (
+            {"realised": 0.9, "to the end": False, "estimate": (1.5, 0.7)},
+            Audited(0, 0, 0, 1, 0.9),
+        ),
+    ],
+)
+def test_an_estimate_counts_only_if_all_of_its_interval_is_above(
+    audit: dict[str, Any], found: Audited, tmp_path: Path
+) -> None:
+    experiment = experiments(FAST)[0]
+    setting = experiment.settings()[0].but(epsilon=1.0)
+    kept = Kept(tmp_path, FAST.steps)
+    kept._records[setting] = Record([{"seed": 0}], audit)
+    assert audited(Results(kept, (experiment,), {}), setting.method) == found

@@ -13,11 +13,12 @@ from priste.progress import Progress
 from priste.reproduce import quadratic, run, runtime, work
 from priste.reproduce.claims import CLAIMS
 from priste.reproduce.experiments import FAST, Effort, Experiment, Runs, experiments
+from priste.reproduce.geolife import PLACES
 from priste.reproduce.kept import Kept
 from priste.reproduce.settings import Setting
 from tests.reproduce.test_geolife import person
 
-TINY = FAST._replace(over_time=Runs(2, 1, 1), steps=9, audited=1, hidden_states=3)
+TINY = FAST._replace(over_time=Runs(2, 1, 1), steps=9, audited=1, ways=2, repeats=2)
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def quietly(_label: str) -> Iterator[Progress]:
     yield lambda _: None
 
 
-def one_figure(effort: Effort) -> list[Experiment]:
+def one_figure(effort: Effort, _people: int = 0) -> list[Experiment]:
     """The first figure with one curve."""
     early = next(e for e in experiments(effort) if e.name == "presence early")
     panel = early.panels[0]._replace(curves=early.panels[0].curves[1:2])
@@ -86,24 +87,26 @@ def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str) -> None:
 
 def test_nobody_s_real_moves_are_taken_for_another_s(tmp_path: Path) -> None:
     real = Setting(place="geolife")
-    Kept(tmp_path, 9, "somebody").add(real, [{"seed": 0}])
-    assert len(Kept(tmp_path, 9, "somebody").record(real)) == 1
-    assert len(Kept(tmp_path, 9, "another").record(real)) == 0
+    Kept(tmp_path, 9, ["somebody"]).add(real, [{"seed": 0}])
+    assert len(Kept(tmp_path, 9, ["somebody"]).record(real)) == 1
+    both = Kept(tmp_path, 9, ["another", "somebody"])
+    assert len(both.record(real)) == 0
+    assert len(both.record(real.but(person=1))) == 1
 
 
 def test_a_map_that_a_person_cannot_fill_is_left_out_and_said_to_be(tmp_path: Path) -> None:
     why: dict[str, str] = {}
-    missing = run._unusable(person(tmp_path, minutes=60), FAST, why)
+    missing = run._unusable([person(tmp_path, minutes=60)], FAST, why)
     assert missing == {"geolife slow"}  # 22 steps of 5 minutes are longer than the walk
     assert "no 22 steps of 5min in a row" in why["geolife slow"]
     choices = next(e for e in experiments(FAST) if e.name == "choices geolife")
     left = run._without(choices, missing).settings()
-    assert {s.place for s in left} == {"geolife", "geolife wide"}
+    assert {s.place for s in left} == set(PLACES) - missing
 
 
 def test_a_folder_without_tracks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PristeError, match="holds no .plt files; give the folder of one person"):
-        run.reproduce(tmp_path / "out", geolife=tmp_path, fast=True, working=quietly)
+        run.reproduce(tmp_path / "out", geolife=[tmp_path], fast=True, working=quietly)
     assert not (tmp_path / "out").exists()
 
 

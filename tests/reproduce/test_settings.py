@@ -4,7 +4,7 @@ from priste.reproduce.settings import METHODS, Setting, events, protector, synth
 
 def test_settings_that_differ_have_names_that_differ() -> None:
     for effort in (FAST, FULL):
-        settings = {s for e in experiments(effort) for s in e.settings()}
+        settings = {s for e in experiments(effort, people=3) for s in e.settings()}
         assert len({s.key for s in settings}) == len(settings) > 100
         assert not any("/" in s.key for s in settings)
 
@@ -20,6 +20,7 @@ def test_every_figure_of_the_paper_is_there() -> None:
     for place in ("synthetic", "geolife"):
         for name in ("budgets", "deltas", "pattern"):
             assert named[f"{name} {place}"].axis == "epsilon"
+            assert named[f"{name} {place}"].methods == METHODS
     assert {s.sigma for s in named["mobility"].settings()} == {1.0, 3.0, 10.0}
     assert set(named["presence early"].methods) == set(METHODS)
 

@@ -24,7 +24,11 @@ def reproduce(
         bool, typer.Option("--fast", help="Few runs and settings: minutes instead of hours.")
     ] = False,
     geolife: Annotated[
-        Path | None, typer.Option(help="A person's folder of Geolife, such as Geolife/Data/000.")
+        list[Path] | None,
+        typer.Option(
+            help="A person's folder of Geolife, such as Geolife/Data/000; again for others, to "
+            "see how much depends on who it is."
+        ),
     ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes at once (default: one per core).")
@@ -40,7 +44,7 @@ def reproduce(
 
     folder = Path("reproduction-fast" if fast else "reproduction") if out is None else out
     files, results = regenerate(
-        folder, geolife=geolife, fast=fast, workers=workers, working=working
+        folder, geolife=geolife or (), fast=fast, workers=workers, working=working
     )
     table = verdicts(results)
     if json:

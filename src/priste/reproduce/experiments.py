@@ -22,8 +22,10 @@ class Runs(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How many runs and steps, and how deep audits look.
+    """How many runs and steps, and how closely audits look.
 
+    They follow some `audited` streams of a setting by so many hidden `ways`, and where there are
+    more estimate the loss from some `repeats`.
     Curves over time want more runs than averages over all steps, and these more than what is only
     there to see how much our choices matter. A remap takes longest, and real moves take longer
     than made-up ones.
@@ -35,14 +37,33 @@ class Effort(NamedTuple):
     choices: Runs
     steps: int
     audited: int
-    hidden_states: int
+    ways: int
+    repeats: int
     is_fast: bool
 
 
 FULL = Effort(
-    Runs(100, 5, 1), Runs(20, 2, 1), Runs(10, 1, 1), Runs(5, 0, 0), 50, 1, 40, is_fast=False
+    Runs(100, 10, 3),
+    Runs(40, 10, 3),
+    Runs(20, 5, 3),
+    Runs(10, 0, 0),
+    steps=50,
+    audited=1,
+    ways=12,
+    repeats=6,
+    is_fast=False,
 )
-FAST = Effort(Runs(4, 1, 1), Runs(4, 1, 0), Runs(3, 1, 0), Runs(3, 0, 0), 22, 1, 22, is_fast=True)
+FAST = Effort(
+    Runs(4, 1, 1),
+    Runs(4, 1, 0),
+    Runs(3, 1, 0),
+    Runs(3, 0, 0),
+    steps=22,
+    audited=1,
+    ways=4,
+    repeats=3,
+    is_fast=True,
+)
 
 
 class Curve(NamedTuple):
@@ -114,8 +135,8 @@ def over_epsilon(
     return Experiment(name, shows, "epsilon", (Panel("", lines),), runs or effort.over_epsilon)
 
 
-def experiments(effort: Effort) -> list[Experiment]:
-    """Return all experiments that protect streams, those on Geolife last."""
+def experiments(effort: Effort, people: int = 1) -> list[Experiment]:
+    """Return all experiments that protect streams, with so many `people` of Geolife."""
     base = Setting()
     alphas = (0.5, 1.0, 5.0) if effort.is_fast else (0.5, 1.0, 3.0, 5.0)
     deltas = (0.1, 0.5) if effort.is_fast else (0.1, 0.3, 0.5)
@@ -159,46 +180,48 @@ def experiments(effort: Effort) -> list[Experiment]:
         by_delta["no set"] = here.but(alpha=0.5)
         patterns = {k: s.but(event="pattern") for k, s in by_alpha.items()}
         runs = effort.over_epsilon if place == "synthetic" else effort.on_geolife
-        without = runs._replace(remap=0)
-        both = {"PRESENCE": here.but(alpha=1.0), "PATTERN": here.but(alpha=1.0, event="pattern")}
         found += [
             over_epsilon(
                 f"budgets {place}",
                 f"PRESENCE at times 4–8, several PLMs, on {where}",
                 by_alpha,
                 effort,
-                without,
+                runs,
             ),
             over_epsilon(
                 f"deltas {place}",
                 f"PRESENCE at times 4–8, 0.5-PLM with location sets, on {where}",
                 by_delta,
                 effort,
-                without,
+                runs,
             ),
             over_epsilon(
                 f"pattern {place}",
                 f"PATTERN (in cells 1–10 at each of times 4–8), several PLMs, on {where}",
                 patterns,
                 effort,
-                without,
-            ),
-            over_epsilon(
-                f"remap {place}", f"all methods over the 1-PLM, on {where}", both, effort, runs
+                runs,
             ),
         ]
-    return [*found, *sensitivities(effort)]
+    return [*found, *sensitivities(effort, people)]
 
 
-def sensitivities(effort: Effort) -> list[Experiment]:
+def sensitivities(effort: Effort, people: int) -> list[Experiment]:
     """Return what the figures' unstated choices would change: ours, not in the paper."""
     base, real = Setting(), Setting(place="geolife", alpha=1.0)
+    together = Setting(event="pattern", alpha=1.0)
     maps = {
         "as chosen": real,
         "a map of 60 km": real.but(place="geolife wide"),
         "a fix each 5 minutes": real.but(place="geolife slow"),
+        "a hundredth of the smoothing": real.but(place="geolife rough"),
+        "a hundred times the smoothing": real.but(place="geolife smooth"),
         "the ten busiest cells": real.but(region="busiest ten"),
+        "PATTERN of them": real.but(event="pattern", region="busiest ten"),
         "one known belief": real.but(prior="known"),
+    }
+    persons = {"as chosen": real} | {
+        f"person {number + 1}": real.but(person=number) for number in range(1, people)
     }
     choices = {
         "as chosen": base,
@@ -210,7 +233,18 @@ def sensitivities(effort: Effort) -> list[Experiment]:
         "cells twice as large": base.but(cell=2.0),
         "one known belief": base.but(prior="known"),
     }
-    return [
-        over_epsilon("choices synthetic", "0.2-PLM, times 4–8", choices, effort, effort.choices),
-        over_epsilon("choices geolife", "1-PLM, times 4–8, Geolife", maps, effort, effort.choices),
+    regions = {
+        "as chosen": together,
+        "cells 1–3": together.but(region="first three"),
+        "cells 1–40": together.but(region="first forty"),
+        "ten cells amid the map": together.but(region="middle ten"),
+        "ten others each time": together.but(event="walk"),
+    }
+    found = [
+        ("choices synthetic", "0.2-PLM, times 4–8", choices),
+        ("choices pattern", "PATTERN of other cells, 1-PLM, times 4–8", regions),
+        ("choices geolife", "1-PLM, times 4–8, Geolife", maps),
     ]
+    if people > 1:
+        found.append(("choices person", "1-PLM, times 4–8, other persons of Geolife", persons))
+    return [over_epsilon(*one, effort, effort.choices) for one in found]

@@ -22,16 +22,22 @@ from priste.tracks.geolife import read_geolife
 
 
 class Place(NamedTuple):
-    """A rectangle in degrees (south, west, north, east), and the length of a step."""
+    """A rectangle in degrees (south, west, north, east), and how moves on it are learned.
 
-    box: tuple[float, float, float, float]
-    step: str
+    `smoothing` is counted in uniform moves per cell.
+    """
+
+    box: tuple[float, float, float, float] = (39.88, 116.25, 40.06, 116.49)
+    step: str = "1min"
+    smoothing: float = 1.0
 
 
 PLACES = {
-    "geolife": Place((39.88, 116.25, 40.06, 116.49), "1min"),
-    "geolife wide": Place((39.70, 116.00, 40.20, 116.70), "1min"),
-    "geolife slow": Place((39.88, 116.25, 40.06, 116.49), "5min"),
+    "geolife": Place(),
+    "geolife wide": Place(box=(39.70, 116.00, 40.20, 116.70)),
+    "geolife slow": Place(step="5min"),
+    "geolife rough": Place(smoothing=0.01),
+    "geolife smooth": Place(smoothing=100.0),
 }
 
 
@@ -60,7 +66,7 @@ def prepare(folder: Path, name: str, steps: int) -> World:
     visits = np.bincount(np.concatenate(runs), minlength=city.grid.n_cells)
     with warnings.catch_warnings():  # most cells of a city one person never leaves
         warnings.simplefilter("ignore", UnobservedRowsWarning)
-        mobility = Mobility.fit(runs, city.grid.n_cells)
+        mobility = Mobility.fit(runs, city.grid.n_cells, smoothing=place.smoothing)
     long = tuple(run for run in runs if len(run) >= steps)
     if not long:
         raise TrackError(

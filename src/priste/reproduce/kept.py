@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,16 +52,20 @@ def interval(values: Array, comparisons: int = 1) -> tuple[float, float]:
 class Kept:
     """What has been computed so far, by setting; other measurements by name.
 
-    Results on real moves stand apart for each `person`, so that nobody's are taken for another's.
+    Results on real moves stand apart for each of the `people`, by the fingerprints of their data,
+    so that nobody's are taken for another's.
     """
 
-    def __init__(self, folder: Path, steps: int, person: str = "nobody") -> None:
-        self.folder, self.steps, self.person = folder / f"{steps} steps", steps, person
-        (self.folder / person).mkdir(parents=True, exist_ok=True)
+    def __init__(self, folder: Path, steps: int, people: Sequence[str] = ()) -> None:
+        self.folder, self.steps, self.people = folder / f"{steps} steps", steps, people
+        for subfolder in ("", *people):
+            (self.folder / subfolder).mkdir(parents=True, exist_ok=True)
         self._records: dict[Setting, Record] = {}
 
     def _name(self, setting: Setting) -> str:
-        return f"{self.person}/{setting.key}" if setting.is_geolife else setting.key
+        if not setting.is_geolife:
+            return setting.key
+        return f"{self.people[setting.person]}/{setting.but(person=0).key}"
 
     def record(self, setting: Setting) -> Record:
         """Return the runs there are of a setting."""

@@ -5,6 +5,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -177,8 +178,9 @@ def _verdicts(verdicts: Table) -> str:
 _AUDITS = (
     "<p>An audit follows drawn streams to the end of their event and adds up all hidden ways to "
     "each: the loss of somebody who knows the algorithm. It is a lower bound, since other streams "
-    "may be worse. The published loop has so many hidden ways that some audits are cut short, "
-    "perhaps before the event; these say nothing for it.</p>"
+    "may be worse. The published loop has so many hidden ways that from some step on a loss can "
+    "only be estimated, from ways drawn at random: for one belief at one step, several times. It "
+    "counts as above ε if the whole 95 % interval is; otherwise it decides nothing.</p>"
 )
 
 
@@ -208,8 +210,16 @@ def _cells(setting: Setting, results: Results) -> list[str]:
         return ["–"] * 4
     error, half = record.mean("errors")
     distance = f"{error:.2f} ± {half:.2f}" if np.isfinite(half) else f"{error:.2f}"
-    audited = f"{record.audit['realised'] / setting.epsilon:.2f}" if record.audit else "–"
+    audited = _audited(record.audit, setting.epsilon) if record.audit else "–"
     return [f"{record.mean('budgets')[0]:.3g}", distance, audited, str(len(record))]
+
+
+def _audited(audit: dict[str, Any], epsilon: float) -> str:
+    exact = f"{audit['realised'] / epsilon:.2f}"
+    if not audit.get("estimate"):
+        return exact
+    mean, half = (value / epsilon for value in audit["estimate"])
+    return f"{exact}, then {mean:.2f} ± {half:.2f}"
 
 
 def _folded(content: Table) -> str:

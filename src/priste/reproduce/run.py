@@ -1,6 +1,6 @@
 """The whole reproduction: measure what is missing, then write the page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +21,14 @@ Working = Callable[[str], AbstractContextManager[Progress]]
 """Gives a progress to report to, under a label."""
 
 NO_GEOLIFE = "Geolife: give --geolife, the folder of one person, such as Geolife/Data/000"
+NO_OTHERS = "other persons: give --geolife once more for each"
 NO_SOLVER = "the solver's table: CPLEX is not installed; pip install 'priste[reproduce]'"
 
 
 def reproduce(
     folder: str | Path,
     *,
-    geolife: str | Path | None = None,
+    geolife: Sequence[str | Path] = (),
     fast: bool = False,
     workers: int | None = None,
     working: Working,
@@ -35,45 +36,50 @@ def reproduce(
     """Regenerate the paper's evaluation into a folder; return the files and the results.
 
     What an earlier, perhaps interrupted, call into the same folder measured is used again. With
-    `geolife`, a person's folder, the figures on real data are made too.
+    `geolife`, folders of persons, the figures on real data are made too: of the first person, and
+    one that compares them.
     """
     effort = FAST if fast else FULL
-    person = _person(geolife)
+    people = [_person(folder) for folder in geolife]
     folder, why = Path(folder), dict[str, str]()
     with working("reading"):
-        missing = _unusable(person, effort, why)
-    kept = Kept(folder / "kept", effort.steps, fingerprint(person) if person else "nobody")
-    every = experiments(effort)
-    wanted = [_without(e, missing) for e in every if not (e.is_geolife and person is None)]
+        missing = _unusable(people, effort, why)
+    kept = Kept(folder / "kept", effort.steps, [fingerprint(person) for person in people])
+    wanted = [_without(e, missing) for e in experiments(effort, len(people))]
+    wanted = [e for e in wanted if e.settings()]
     _measure_alone(kept, effort, working, why)
     with working("streams") as progress:
         jobs = missing_runs(wanted, kept)
-        work_off(jobs, kept, effort, person, workers, progress)
+        work_off(jobs, kept, effort, people, workers, progress)
     with working("audits") as progress:
         jobs = missing_audits(_audited(wanted, effort), kept)
-        work_off(jobs, kept, effort, person, workers, progress)
+        work_off(jobs, kept, effort, people, workers, progress)
     results = Results(kept, tuple(wanted), why)
     with working("writing"):
         files = write_page(folder, results, effort, priste.__version__)
     return files, results
 
 
-def _unusable(person: Path | None, effort: Effort, why: dict[str, str]) -> set[str]:
-    """Return the maps of Geolife that this person cannot fill, and note why.
+def _unusable(people: Sequence[Path], effort: Effort, why: dict[str, str]) -> set[str]:
+    """Return the maps of Geolife that nobody, or not the first person, fills, and note why.
 
-    Without the main one there is nothing to do.
+    The main map everybody must fill.
     """
-    if person is None:
+    if not people:
         why["geolife"] = NO_GEOLIFE
-        return set()
+        return set(PLACES)
+    for person in people:
+        prepare(person, "geolife", effort.steps)
+    if len(people) == 1:
+        why["others"] = NO_OTHERS
+    missing = set()
     for place in PLACES:
         try:
-            prepare(person, place, effort.steps)
+            prepare(people[0], place, effort.steps)
         except TrackError as error:
-            if place == "geolife":
-                raise
             why[place] = f"the map “{place}”: {error}"
-    return set(why)
+            missing.add(place)
+    return missing
 
 
 def _without(experiment: Experiment, places: set[str]) -> Experiment:
@@ -85,10 +91,8 @@ def _without(experiment: Experiment, places: set[str]) -> Experiment:
     return replace(experiment, panels=panels)
 
 
-def _person(geolife: str | Path | None) -> Path | None:
+def _person(geolife: str | Path) -> Path:
     """Return the folder of a person, refused if there is nothing to read in it."""
-    if geolife is None:
-        return None
     folder = Path(geolife)
     if not any(folder.rglob("*.plt")):
         raise TrackError(

@@ -35,7 +35,8 @@ class Setting:
 
     `alpha` is the budget of the noise per unit of distance, `delta` that of the location set if
     there is one, `sigma` the scale of the synthetic mobility in cells, `cell` the side of a cell.
-    For Geolife `place` names the map, and sigma and cell are not looked at.
+    For Geolife `place` names the map and `person` is the number of who moves there; sigma and cell
+    are not looked at.
     """
 
     event: str = "early"
@@ -47,6 +48,7 @@ class Setting:
     prior: str = "any"
     place: str = "synthetic"
     region: str = "first ten"
+    person: int = 0
     method: str = "retry"
 
     def but(self, **changes: Any) -> "Setting":
@@ -104,14 +106,27 @@ def noise(grid_shape: tuple[int, int, float], alpha: float) -> PlanarLaplace:
 
 def events(setting: Setting, world: World) -> list[Event]:
     """Return the events of a setting."""
-    region = world.busiest if setting.region == "busiest ten" else range(10)
+    region = _region(setting, world)
     known: dict[str, list[Event]] = {
         "early": [presence(region, EARLY)],
         "late": [presence(region, LATE)],
         "both": [presence(region, EARLY), presence(region, LATE)],
         "pattern": [pattern([region] * len(EARLY), EARLY.start)],
+        "walk": [pattern([[c + 20 * k for c in region] for k in range(len(EARLY))], EARLY.start)],
     }
     return known[setting.event]
+
+
+def _region(setting: Setting, world: World) -> Sequence[int]:
+    """Return the cells of the secret place; in the middle are those of the eleventh row."""
+    known: dict[str, Sequence[int]] = {
+        "first three": range(3),
+        "first ten": range(10),
+        "first forty": range(40),
+        "middle ten": range(205, 215),
+        "busiest ten": world.busiest,
+    }
+    return known[setting.region]
 
 
 def protector(

@@ -3,8 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from priste.audit import audit
-from priste.errors import AuditTooLarge
+import numpy as np
+
+from priste.audit import Audit, audit
+from priste.priors import KnownPrior
+from priste.protector import Protector
+from priste.reproduce.kept import interval
 from priste.reproduce.settings import EARLY, LATE, Setting, World, protector
 
 
@@ -32,33 +36,49 @@ def _run(
 
 
 def audit_streams(
-    setting: Setting, world: World, released: list[list[int]], limit: int
-) -> dict[str, Any] | None:
+    setting: Setting, world: World, released: list[list[int]], ways: int, repeats: int
+) -> dict[str, Any]:
     """Return what somebody who knows the algorithm learned from streams that were released.
 
-    Each is followed to the end of its event, or as far as at most `limit` hidden states allow; the
-    worst of them counts. The loss is that of these streams and a lower bound for the algorithm.
+    Each is followed to the end of its event; the worst of them counts. `realised` is exact, after
+    as many releases as have no more than so many hidden `ways`. Where there are more, and ε held
+    so far, what comes after is estimated.
     """
-    deepest = (LATE if setting.event in ("late", "both") else EARLY).stop
-    followed = []
+    steps = min(
+        (LATE if setting.event in ("late", "both") else EARLY).stop, *(len(s) for s in released)
+    )
+    exact, releases = 0.0, steps
+    estimates: list[tuple[float, float]] = []
     for sequence in released:
-        steps = min(deepest, len(sequence))
-        try:
-            found = audit(protector(setting, world), steps, sequences=[sequence], limit=limit)
-        except AuditTooLarge as stopped:
-            steps = stopped.releases
-            if not steps:
-                continue
-            found = audit(protector(setting, world), steps, sequences=[sequence], limit=limit)
-        followed.append((float(found.realised.max()), steps))
-    if not followed:
-        return None
-    loss, _ = max(followed)
-    least = min(steps for _, steps in followed)
+        guard = protector(setting, world)
+        found = audit(guard, steps, sequences=[sequence], ways=ways, seed=0)
+        for finding in found.findings:
+            exact = max(exact, float(finding.realised[: found.n_exact].max()))
+        releases = min(releases, found.n_exact)
+        if found.n_exact < steps and exact <= setting.epsilon and not found.worst.is_limit:
+            estimates.append(_estimated(guard, found, sequence, ways, repeats))
     return {
-        "realised": loss,
-        "streams": len(followed),
-        "releases": least,
-        "to the end": least == deepest,
-        "limit": limit,
+        "realised": exact,
+        "streams": len(released),
+        "releases": releases,
+        "to the end": releases == steps,
+        "estimate": max(estimates, key=lambda e: e[0] - e[1], default=None),
+        "ways": ways,
     }
+
+
+def _estimated(
+    guard: Protector, found: Audit, sequence: list[int], ways: int, repeats: int
+) -> tuple[float, float]:
+    """Return the loss of the worst belief that an audit found, and half its 95 % interval.
+
+    That belief and step are fixed, and the loss is estimated anew some times.
+    """
+    number = found.findings.index(found.worst)
+    steps = int(np.argmax(found.realised)) + 1
+    belief = KnownPrior(found.worst.belief)
+    again = [
+        audit(guard, steps, sequences=[sequence], prior=belief, ways=ways, seed=seed)
+        for seed in range(1, repeats + 1)
+    ]
+    return interval(np.array([a.findings[number].realised[-1] for a in again]))

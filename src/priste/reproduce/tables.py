@@ -35,7 +35,7 @@ def averages(results: Results) -> Table:
     """One row per setting: means over runs and steps, and the audit."""
     head = [*_SETTING, "runs", "steps", "mean budget", "mean distance", "± (95 %)"]
     head += ["largest accounted loss", "audited loss", "audited streams", "audited releases"]
-    head += ["to the end of the event"]
+    head += ["to the end of the event", "estimated loss", "± (95 %) of it"]
     rows = []
     for setting in results.settings:
         record = results.kept.record(setting)
@@ -51,6 +51,7 @@ def averages(results: Results) -> Table:
                 half if math.isfinite(half) else "",
                 record.values("accounted").max(),
                 *(audit.get(k, "") for k in ("realised", "streams", "releases", "to the end")),
+                *(audit.get("estimate") or ("", "")),
             ]
         )
     return Table(head, rows)
@@ -84,8 +85,9 @@ def promises(results: Results) -> Table:
     for method in METHODS:
         found = audited(results, method)
         worst = found.worst if math.isfinite(found.worst) else ""
-        rows.append([method, found.broken, found.kept, found.cut_short, worst])
-    head = ["method", "settings above ε", "within ε to the end of the event", "cut short"]
+        rows.append([method, *found[:-1], worst])
+    head = ["method", "settings above ε", "of these by estimate"]
+    head += ["within ε to the end of the event", "not decided"]
     return Table([*head, "largest audited loss over ε"], rows)
 
 

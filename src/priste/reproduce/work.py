@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from functools import cache
 from multiprocessing import active_children
@@ -60,7 +60,7 @@ def work_off(
     jobs: list[Job],
     kept: Kept,
     effort: Effort,
-    geolife: Path | None,
+    people: Sequence[Path],
     workers: int | None,
     progress: Progress,
 ) -> None:
@@ -69,8 +69,7 @@ def work_off(
     pool = ProcessPoolExecutor(workers or os.cpu_count(), initializer=_alone)
     try:
         running: dict[Future[Any], Job] = {
-            pool.submit(_do, job, effort, geolife, _released(job, kept, effort)): job
-            for job in jobs
+            pool.submit(_do, job, effort, people, _released(job, kept, effort)): job for job in jobs
         }
         for future in as_completed(running):
             job = running[future]
@@ -100,18 +99,17 @@ def _alone() -> None:
     worst_case.CORES = 1
 
 
-def _do(job: Job, effort: Effort, geolife: Path | None, released: list[list[int]]) -> Any:
-    world = _world(job.setting, geolife, effort.steps)
+def _do(job: Job, effort: Effort, people: Sequence[Path], released: list[list[int]]) -> Any:
+    world = _world(job.setting, people, effort.steps)
     if job.seeds is None:
-        return audit_streams(job.setting, world, released, effort.hidden_states)
+        return audit_streams(job.setting, world, released, effort.ways, effort.repeats)
     return run_streams(job.setting, world, effort.steps, job.seeds)
 
 
-def _world(setting: Setting, geolife: Path | None, steps: int) -> World:
+def _world(setting: Setting, people: Sequence[Path], steps: int) -> World:
     if not setting.is_geolife:
         return synthetic(setting.sigma, setting.cell)
-    assert geolife is not None
-    return real_world(geolife, setting.place, steps)
+    return real_world(people[setting.person], setting.place, steps)
 
 
 real_world = cache(prepare)

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from priste import Exponential, Grid, Mobility, Protect, Protector, Retry, audit, presence
+from priste.errors import AuditError
+from priste.hidden_ways import HiddenWay, Seen, shares
+
+LINE = Grid(1, 5)
+LOOP = Protector(
+    Mobility.gaussian(LINE, sigma=2.0),
+    Exponential(LINE, 2.0),
+    Protect(presence({0}, [1, 2]), 0.3),
+    calibration=Retry(decay=0.7),
+)
+
+
+def seen_after(sequence: tuple[int, ...]) -> Seen:
+    """All hidden ways to a sequence of releases."""
+    beginning = LOOP.beginning()
+    ways = [HiddenWay(beginning, beginning.evidence)]
+    for output in sequence:
+        after = []
+        for way in ways:
+            state = way.state.arrive()
+            truth = way.truth if state.step == 0 else tuple(e.advance() for e in way.truth)
+            for outcome in LOOP.calibration.outcomes(state.situation()):
+                if outcome.output == output:
+                    likely = tuple(e.observe(outcome.likelihood) for e in truth)
+                    after.append(HiddenWay(state.observe(outcome.column), likely))
+        ways = after
+    return Seen(sequence, ways)
+
+
+def vectors(seen: Seen) -> np.ndarray:
+    found = seen.vectors(0)
+    return np.ldexp([found.b, found.d], found.exponents)
+
+
+@pytest.mark.parametrize("ways", [1, 2, 5])
+def test_what_is_left_of_the_ways_is_right_in_the_mean(ways: int) -> None:
+    everything = seen_after((2, 2))
+    assert len(everything.ways) > 10
+    random = np.random.default_rng(0)
+    thinned = [everything.thinned(ways, random) for _ in range(2000)]
+    assert {len(seen.ways) for seen in thinned} == {ways}
+    found = np.array([vectors(seen) for seen in thinned])
+    mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
+    assert (np.abs(mean - vectors(everything)) < 4.5 * error).all()
+    assert (error < 0.05 * vectors(everything)).all()
+
+
+def test_a_draw_leaves_all_ways_where_there_are_no_more() -> None:
+    everything = seen_after((2,))
+    same = everything.thinned(len(everything.ways), np.random.default_rng(0))
+    np.testing.assert_allclose(vectors(same), vectors(everything), rtol=1e-14)
+
+
+def test_shares_are_those_of_the_probabilities() -> None:
+    one, other = seen_after((0, 0)), seen_after((0, 2))
+    totals = np.array([vectors(seen).sum(axis=0)[1] for seen in (one, other)])
+    np.testing.assert_allclose(shares([one, other], 1), totals / totals.sum(), rtol=1e-14)
+
+
+def test_few_ways_estimate_what_all_of_them_tell() -> None:
+    sequence = [2, 2, 1]
+    exact = audit(LOOP, 3, sequences=[sequence])
+    assert exact.n_exact == 3
+    some = [audit(LOOP, 3, sequences=[sequence], ways=6, seed=seed) for seed in range(100)]
+    depth = some[0].n_exact
+    assert depth == 2
+    for one in some:
+        assert one.n_exact == depth
+        np.testing.assert_allclose(one.realised[:depth], exact.realised[:depth], rtol=1e-12)
+    last = np.array([one.realised[-1] for one in some])
+    assert last.std() > 0
+    assert last.mean() == pytest.approx(exact.realised[-1], rel=0.1)
+    assert f"estimated after {depth} releases, from some of the hidden ways" in str(some[0])
+    all_of_them = audit(LOOP, 3, sequences=[sequence], ways=10_000, seed=0)
+    np.testing.assert_allclose(all_of_them.realised, exact.realised, rtol=1e-14)
+
+
+def test_ways_are_thinned_out_for_given_sequences_only() -> None:
+    with pytest.raises(AuditError, match="sequences=, which are not given"):
+        audit(LOOP, 2, ways=3)
+    with pytest.raises(AuditError, match="ways must be a whole number of at least 1, got 0"):
+        audit(LOOP, 2, sequences=[(0, 0)], ways=0)
