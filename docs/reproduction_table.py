@@ -14,7 +14,7 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 DATA, IMAGES = DOCS / "data" / "reproduction", DOCS / "images" / "reproduction"
-KEPT = ("verdicts", "promises", "averages", "runtime", "thresholds", "small-maps")
+KEPT = ("verdicts", "promises", "choices", "averages", "runtime", "thresholds", "small-maps")
 
 
 def take_over(report: Path) -> None:
@@ -42,6 +42,7 @@ def blocks() -> dict[str, list[str]]:
         "runs": run_lines(),
         "verdicts": verdict_lines(),
         "promises": table_lines("promises"),
+        "choices": table_lines("choices"),
         "small": table_lines("small-maps"),
         "thresholds": table_lines("thresholds"),
     }

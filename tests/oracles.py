@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 from priste.checks import Array
 from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not
+from priste.hidden_ways import HiddenWay, Seen
 from priste.mobility import Mobility
 from priste.protection import Protect
 from priste.protector import Protector
@@ -354,3 +355,20 @@ def best_remap_loss(cost: Array, cuts: Sequence[Array]) -> float:
     )
     assert result.status == 0, result.message
     return float(result.fun)
+
+
+def all_ways(protector: Protector, sequence: tuple[int, ...]) -> Seen:
+    """All hidden ways in which a protector comes to a sequence of releases."""
+    beginning = protector.beginning()
+    ways = [HiddenWay(beginning, beginning.evidence)]
+    for output in sequence:
+        after = []
+        for way in ways:
+            state = way.state.arrive()
+            truth = way.truth if state.step == 0 else tuple(e.advance() for e in way.truth)
+            for outcome in protector.calibration.outcomes(state.situation()):
+                if outcome.output == output:
+                    likely = tuple(e.observe(outcome.likelihood) for e in truth)
+                    after.append(HiddenWay(state.observe(outcome.column), likely))
+        ways = after
+    return Seen(sequence, ways)

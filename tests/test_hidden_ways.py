@@ -3,7 +3,8 @@ import pytest
 
 from priste import Exponential, Grid, Mobility, Protect, Protector, Retry, audit, presence
 from priste.errors import AuditError
-from priste.hidden_ways import HiddenWay, Seen, shares
+from priste.hidden_ways import Seen, shares
+from tests.oracles import all_ways
 
 LINE = Grid(1, 5)
 LOOP = Protector(
@@ -14,23 +15,6 @@ LOOP = Protector(
 )
 
 
-def seen_after(sequence: tuple[int, ...]) -> Seen:
-    """All hidden ways to a sequence of releases."""
-    beginning = LOOP.beginning()
-    ways = [HiddenWay(beginning, beginning.evidence)]
-    for output in sequence:
-        after = []
-        for way in ways:
-            state = way.state.arrive()
-            truth = way.truth if state.step == 0 else tuple(e.advance() for e in way.truth)
-            for outcome in LOOP.calibration.outcomes(state.situation()):
-                if outcome.output == output:
-                    likely = tuple(e.observe(outcome.likelihood) for e in truth)
-                    after.append(HiddenWay(state.observe(outcome.column), likely))
-        ways = after
-    return Seen(sequence, ways)
-
-
 def vectors(seen: Seen) -> np.ndarray:
     found = seen.vectors(0)
     return np.ldexp([found.b, found.d], found.exponents)
@@ -38,7 +22,7 @@ def vectors(seen: Seen) -> np.ndarray:
 
 @pytest.mark.parametrize("ways", [1, 2, 5])
 def test_what_is_left_of_the_ways_is_right_in_the_mean(ways: int) -> None:
-    everything = seen_after((2, 2))
+    everything = all_ways(LOOP, (2, 2))
     assert len(everything.ways) > 10
     random = np.random.default_rng(0)
     thinned = [everything.thinned(ways, random) for _ in range(2000)]
@@ -50,13 +34,13 @@ def test_what_is_left_of_the_ways_is_right_in_the_mean(ways: int) -> None:
 
 
 def test_a_draw_leaves_all_ways_where_there_are_no_more() -> None:
-    everything = seen_after((2,))
+    everything = all_ways(LOOP, (2,))
     same = everything.thinned(len(everything.ways), np.random.default_rng(0))
     np.testing.assert_allclose(vectors(same), vectors(everything), rtol=1e-14)
 
 
 def test_shares_are_those_of_the_probabilities() -> None:
-    one, other = seen_after((0, 0)), seen_after((0, 2))
+    one, other = all_ways(LOOP, (0, 0)), all_ways(LOOP, (0, 2))
     totals = np.array([vectors(seen).sum(axis=0)[1] for seen in (one, other)])
     np.testing.assert_allclose(shares([one, other], 1), totals / totals.sum(), rtol=1e-14)
 

@@ -15,6 +15,7 @@ CHECKS = (
     "planar_laplace",
     "sampler",
     "streams",
+    "hidden_ways",
     "remap",
     "mobility_fit",
     "paper",

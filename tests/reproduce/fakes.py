@@ -44,14 +44,17 @@ def filled(
     kept.measure("runtime", {"points": points})
     rows: list[dict[str, Any]] = [
         {
-            "threshold": t,
-            "undecided": u,
-            "seconds": s,
-            "budget": b,
-            "error": e,
+            "threshold": threshold,
+            "runs": 8,
             "accounted": accounted,
+            **{
+                name: (value * (1 + spread * random.normal(size=8))).tolist()
+                for name, value in zip(
+                    ("undecided", "seconds", "budget", "error"), values, strict=True
+                )
+            },
         }
-        for t, (u, s, b, e) in zip((0.1, 1.0, None), thresholds, strict=True)
+        for threshold, values in zip((0.1, 1.0, None), thresholds, strict=True)
     ]
     kept.measure("thresholds", {"rows": rows, "epsilon": 1.0})
     return Results(kept, every, {})

@@ -231,6 +231,8 @@ def sensitivities(effort: Effort, people: int) -> list[Experiment]:
         "σ = 3, location set": base.but(sigma=3.0, delta=0.1),
         "cells half as large": base.but(cell=0.5),
         "cells twice as large": base.but(cell=2.0),
+        "at most 3 halvings": base.but(weakenings=3),
+        "odds that rise only": base.but(sides="event"),
         "one known belief": base.but(prior="known"),
     }
     regions = {

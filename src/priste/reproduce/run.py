@@ -111,11 +111,10 @@ def _measure_alone(kept: Kept, effort: Effort, working: Working, why: dict[str, 
             kept.measure("runtime", runtime.measure(effort, progress))
     if not quadratic.is_there():
         why["thresholds"] = NO_SOLVER
-    elif kept.measured("thresholds") is None:
+    else:
         with working("thresholds") as progress:
-            so_far = kept.measured("thresholds so far") or {}
-            for found, is_all in thresholds.measure(effort, progress, so_far):
-                kept.measure("thresholds" if is_all else "thresholds so far", found)
+            for found in thresholds.measure(effort, progress, kept.measured("thresholds") or {}):
+                kept.measure("thresholds", found)
 
 
 def _audited(wanted: list[Experiment], effort: Effort) -> list[Setting]:

@@ -18,6 +18,7 @@ from priste.priors import AnyPrior, KnownPrior, Prior
 from priste.protection import Protect
 from priste.protector import Protector
 from priste.reproduce.remembering import Planned, Remembering
+from priste.worst_case import Sides
 
 METHODS = ("retry", "every output", "remap")
 """The published loop, and the two that keep their promise."""
@@ -35,6 +36,7 @@ class Setting:
 
     `alpha` is the budget of the noise per unit of distance, `delta` that of the location set if
     there is one, `sigma` the scale of the synthetic mobility in cells, `cell` the side of a cell.
+    The published loop halves its budget up to `weakenings` times; `sides` of the loss are bounded.
     For Geolife `place` names the map and `person` is the number of who moves there; sigma and cell
     are not looked at.
     """
@@ -49,6 +51,8 @@ class Setting:
     place: str = "synthetic"
     region: str = "first ten"
     person: int = 0
+    weakenings: int = 11
+    sides: Sides = "both"
     method: str = "retry"
 
     def but(self, **changes: Any) -> "Setting":
@@ -141,7 +145,7 @@ def protector(
     return Protector(
         world.mobility,
         mechanism,
-        [Protect(event, setting.epsilon) for event in events(setting, world)],
+        [Protect(e, setting.epsilon, sides=setting.sides) for e in events(setting, world)],
         _prior(setting, uniform),
         _calibration(setting, plans),
         seed,
@@ -154,7 +158,7 @@ def _prior(setting: Setting, uniform: Array) -> Prior:
 
 def _calibration(setting: Setting, plans: Planned | None) -> Calibration:
     if setting.method == "retry":
-        return Retry()
+        return Retry(weakenings=setting.weakenings)
     if setting.method == "every output":
         return EveryOutput()
     effort = {"gap": _GAP, "rounds": _ROUNDS, "time_limit": _FOREVER}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from priste.reproduce.claims import CLAIMS, audited
+from priste.reproduce.claims.registry import figures, percent
 from priste.reproduce.settings import METHODS, Setting
 from priste.reproduce.verdicts import Results
 
@@ -91,6 +92,23 @@ def promises(results: Results) -> Table:
     return Table([*head, "largest audited loss over ε"], rows)
 
 
+def choices(results: Results) -> Table:
+    """One row per thing that the paper leaves open: what the published loop keeps and is off by."""
+    rows: list[list[Any]] = []
+    epsilons: tuple[float, ...] = ()
+    for experiment in results.experiments:
+        if not experiment.name.startswith("choices"):
+            continue
+        for curve in experiment.panels[0].curves:
+            known = [s for s in curve.settings if s in results.settings]
+            epsilons = tuple(s.epsilon for s in known) or epsilons
+            shares = percent(*(results.share(s) for s in known))
+            distances = figures(*(float(results.errors(s).mean()) for s in known))
+            rows.append([experiment.shows, curve.label, shares, distances])
+    rising = f"for ε = {figures(*epsilons)}"
+    return Table(["figure", "choice", f"budget kept, {rising}", f"distance, {rising}"], rows)
+
+
 def runtimes(measured: dict[str, Any]) -> Table:
     """One row per event length and per event width."""
     rows = [
@@ -108,12 +126,13 @@ def thresholds(measured: dict[str, Any]) -> Table:
     rows = [
         [
             names.get(row["threshold"], row["threshold"]),
-            *(row[name] for name in ("seconds", "undecided", "budget", "error")),
+            row["runs"],
+            *(float(np.mean(row[n])) for n in ("seconds", "undecided", "budget", "error")),
         ]
         for row in measured["rows"]
     ]
-    head = ["threshold (s)", "seconds a run", "steps with a conservative release", "mean budget"]
-    return Table([*head, "mean distance (cells)"], rows)
+    head = ["threshold (s)", "runs", "seconds a run", "steps with a conservative release"]
+    return Table([*head, "mean budget", "mean distance (cells)"], rows)
 
 
 def small_maps(measured: dict[str, Any]) -> Table:

@@ -29,10 +29,14 @@ from priste.reproduce.settings import EARLY
 TOLERANCE = 1e-6
 """How far below zero the solver's minimum may lie: its own absolute tolerance."""
 
-NEVER = 10.0
+NEVER = 60.0
 """Seconds that stand for no threshold."""
 
 _STEPS, _EPSILON = EARLY.stop + 2, 0.5
+
+_FAST = ((0.01, 3), (0.1, 3), (None, 3))
+_FULL = ((0.01, 20), (0.1, 20), (1.0, 20), (2.0, 20), (5.0, 20), (NEVER, 5), (None, 20))
+"""Thresholds, the last our exact test, and how many runs with each."""
 
 
 @dataclass(frozen=True)
@@ -73,29 +77,28 @@ def _scaled(vectors: FourVectors) -> tuple[Array, Array, Array]:
     return a, b * scale / unit, (b + d) * scale / unit
 
 
-def measure(
-    effort: Effort, progress: Progress, kept: dict[str, Any]
-) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield means over some runs, one more threshold each time, and whether that was the last.
+def measure(effort: Effort, progress: Progress, kept: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what each run took and released, by threshold, one more of them each time.
 
     The last row is our exact test in the same loop, with the same draws as far as verdicts agree.
     What is `kept` already is not measured again.
     """
-    runs, side = (1, 12) if effort.is_fast else (5, 20)
-    thresholds = (0.01, 0.1, None) if effort.is_fast else (0.01, 0.1, 1.0, 2.0, 5.0, NEVER, None)
-    about = {"runs": runs, "side": side, "steps": _STEPS, "never": NEVER, "epsilon": _EPSILON}
+    side, plan = (12, _FAST) if effort.is_fast else (20, _FULL)
+    about = {"side": side, "steps": _STEPS, "never": NEVER, "epsilon": _EPSILON}
     rows = kept.get("rows", []) if {k: kept.get(k) for k in about} == about else []
-    _row(0.01, 1, 3)  # loaded and warm
-    while len(rows) < len(thresholds):
-        rows.append(_row(thresholds[len(rows)], runs, side))
-        progress(len(rows) / len(thresholds))
-        yield about | {"rows": rows}, len(rows) == len(thresholds)
+    if len(rows) < len(plan):
+        _row(0.01, 1, 3)  # loaded and warm
+    for threshold, runs in plan[len(rows) :]:
+        rows.append(_row(threshold, runs, side))
+        progress(len(rows) / len(plan))
+        yield about | {"rows": rows}
 
 
 def _row(threshold: float | None, runs: int, side: int) -> dict[str, Any]:
     grid = Grid(side, side)
     mobility, noise = Mobility.gaussian(grid, 10.0), PlanarLaplace(grid, 1.0)
-    seconds, undecided, budgets, errors, accounted = [], [], [], [], 0.0
+    row: dict[str, Any] = {name: [] for name in ("seconds", "undecided", "budget", "error")}
+    accounted = 0.0
     for seed in range(runs):
         loop = Retry() if threshold is None else Timed(seconds=threshold)
         guard = Protector(
@@ -109,16 +112,10 @@ def _row(threshold: float | None, runs: int, side: int) -> dict[str, Any]:
         path = mobility.sample(_STEPS, seed=10_000 + seed).tolist()
         start = time.perf_counter()
         releases = list(guard.stream(path))
-        seconds.append(time.perf_counter() - start)
-        undecided.append(len(loop.undecided) if isinstance(loop, Timed) else 0)
-        budgets.append(float(np.mean([r.private.budget for r in releases])))
-        errors += [grid.distances[r.private.true_cell, r.cell] for r in releases]
+        row["seconds"].append(time.perf_counter() - start)
+        row["undecided"].append(len(loop.undecided) if isinstance(loop, Timed) else 0)
+        row["budget"].append(float(np.mean([r.private.budget for r in releases])))
+        between = [grid.distances[r.private.true_cell, r.cell] for r in releases]
+        row["error"].append(float(np.mean(between)))
         accounted = max(accounted, *(loss for r in releases for loss in r.private.losses))
-    return {
-        "threshold": threshold,
-        "seconds": float(np.mean(seconds)),
-        "undecided": float(np.mean(undecided)),
-        "budget": float(np.mean(budgets)),
-        "error": float(np.mean(errors)),
-        "accounted": accounted,
-    }
+    return {"threshold": threshold, "runs": runs, "accounted": accounted, **row}

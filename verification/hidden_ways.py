@@ -1,0 +1,67 @@
+"""Of many hidden ways to a sequence, each stays as often as its new weight makes up for.
+
+Then probabilities are right in the mean, whatever the ways and the beliefs: a way that stays with
+probability p must count 1/p times. Sequences of the published loop are thinned out again and again;
+how often each way stays is counted and held against the weight that it was given.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from tests.oracles import all_ways
+
+from priste import Exponential, Grid, Mobility, Protect, Protector, Retry, presence
+from priste.checks import Array
+from priste.hidden_ways import HiddenWay, Seen
+from verification.report import Finding, times
+from verification.statistics import ALARM, shown, surprise
+
+MISTAKE = "ways that stay count as much as before"
+SEQUENCES = ((2, 2), (3, 1, 2))
+
+
+def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
+    """Thin out two sequences, to few ways and to some more."""
+    line = Grid(1, 5)
+    loop = Protector(
+        Mobility.gaussian(line, sigma=2.0),
+        Exponential(line, 2.0),
+        Protect(presence({0}, [1, 2]), 0.3),
+        calibration=Retry(decay=0.7),
+    )
+    random = np.random.default_rng(7)
+    for sequence in SEQUENCES:
+        seen = all_ways(loop, sequence)
+        for ways in (3, 12):
+            draws = times(10_000, effort)
+            counts, weights = stays(seen, ways, draws, random)
+            if mistaken:
+                weights = np.minimum(weights, 1.0)
+            drawn = counts > 0
+            p = surprise(counts[drawn], 1 / weights[drawn], draws)
+            said = f"{draws:,} draws of {ways}, {drawn.sum()} ways stayed, {shown(p)}"
+            yield Finding(f"{len(seen.ways)} ways to {sequence}", said, p >= ALARM)
+            never, left = int((~drawn).sum()), max(ways - float((1 / weights[drawn]).sum()), 0.0)
+            p = max(1 - left / max(never, 1), 0.0) ** draws  # the likeliest of them never stays
+            said = f"{never} ways never stayed, for whom {left:.1e} is left, {shown(p)}"
+            yield Finding("and others are as rare", said, p >= ALARM)
+
+
+def stays(
+    seen: Seen, ways: int, draws: int, random: np.random.Generator
+) -> tuple[np.ndarray, Array]:
+    """Return how often each way stayed, and the weight it was given then."""
+    number = {id(way.state): k for k, way in enumerate(seen.ways)}
+    counts, weights = np.zeros(len(seen.ways), dtype=np.int64), np.ones(len(seen.ways))
+    for _ in range(draws):
+        for way in seen.thinned(ways, random).ways:
+            k = number[id(way.state)]
+            counts[k] += 1
+            weights[k] = mass(way) / mass(seen.ways[k])
+    return counts, weights
+
+
+def mass(way: HiddenWay) -> float:
+    """Return the probability of a way under the likeliest belief."""
+    vectors = way.truth[0].four_vectors()
+    return float(np.ldexp(vectors.b + vectors.d, vectors.exponents).max())
