@@ -12,6 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from priste.reproduce.tables import counted
+
 DOCS = Path(__file__).parent
 DATA, IMAGES = DOCS / "data" / "reproduction", DOCS / "images" / "reproduction"
 KEPT = ("verdicts", "promises", "choices", "averages", "runtime", "thresholds", "small-maps")
@@ -65,8 +67,7 @@ def run_lines() -> list[str]:
 
 def verdict_lines() -> list[str]:
     found = rows("verdicts")
-    counts = Counter(row["verdict"] for row in found).most_common()
-    lines = [f"Of {len(found)} claims: {', '.join(f'{n} {verdict}' for verdict, n in counts)}.", ""]
+    lines = [counted((row["kind"], row["verdict"]) for row in found), ""]
     lines += ["| claim | where | verdict | numbers |", "|---|---|---|---|"]
     for row in found:
         verdict = f"**{row['verdict']}**"

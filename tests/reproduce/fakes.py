@@ -35,12 +35,15 @@ def filled(
         runs = [_run(setting, share, error, spread, random, k) for k in range(8)]
         audit = {"realised": realised * setting.epsilon, "to the end": True}
         kept._records[setting] = Record(runs, audit)
-    points = {
+    points: dict[str, list[dict[str, Any]]] = {
         kind: [
             {kind: n, "ours": seconds["ours"](n), "naive": seconds[kind](n)} for n in range(5, 16)
         ]
         for kind in ("length", "width")
     }
+    points["cells"] = [
+        {"cells": m, "ours": seconds["cells"](m), "naive": None} for m in (100, 200, 400, 800)
+    ]
     kept.measure("runtime", {"points": points})
     rows: list[dict[str, Any]] = [
         {
@@ -74,7 +77,7 @@ def _run(
         if setting.event in (event, "both") or (setting.event == "pattern" and event == "early"):
             course[times.start : times.stop] = during
     reduced = np.clip(course * (1 - spread * np.abs(random.normal(size=FAST.steps))), 0, 1)
-    distances = error(setting) * (1 + spread * random.normal()) * (2 - course)
+    distances = error(setting) * (1 + spread * random.normal()) * (3 - 2 * course)
     return {
         "seed": seed,
         "released": [0] * FAST.steps,

@@ -24,6 +24,9 @@ def share_of_the_paper(setting: Setting) -> tuple[float, float]:
         during, pattern = during * 0.9, pattern * (0.999 - 0.1 * setting.delta)
     if setting.event == "both":
         during *= 0.9
+    if setting.alpha >= 3:
+        during *= 0.1
+    during = min(1.0, during * (setting.decay + 0.5))
     if setting.alpha >= 3 and setting.epsilon < 0.4:
         pattern *= 0.6
     return pattern * during, pattern
@@ -32,13 +35,15 @@ def share_of_the_paper(setting: Setting) -> tuple[float, float]:
 def error_of_the_paper(setting: Setting) -> float:
     """Loose noise is nearer, except where ε is small."""
     loosest_suffers = 8.0 if setting.alpha >= 3 and setting.epsilon < 0.4 else 0.0
-    return 8 - min(setting.alpha, 4) - setting.epsilon - 4 * (setting.delta or 0) + loosest_suffers
+    further = loosest_suffers - setting.decay
+    return 8 - min(setting.alpha, 4) - setting.epsilon - 4 * (setting.delta or 0) + further
 
 
 GROWTH: dict[str, Callable[[int], float]] = {
     "ours": lambda n: 0.01 * n,
     "length": lambda n: 1e-6 * 5.0**n,
     "width": lambda n: 1e-6 * 2.0**n,
+    "cells": lambda m: 1e-6 * m,
 }
 
 
@@ -64,6 +69,7 @@ def indifferent(folder: Path, seed: int = 0) -> Results:
             "ours": lambda n: 0.01 * n**4,
             "length": lambda n: 1e-6 * n**2,
             "width": lambda n: 1e-6 * n**5,
+            "cells": lambda m: 1e-9 * m**3.5,
         },
         thresholds=[(3.0, 2.0, 0.5, 3.0)] * 3,
         spread=0.2,
@@ -82,7 +88,8 @@ def chance(tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
 
 
 NAMES = [f"{c.where}: {c.text}" for c in CLAIMS]
-BY_THE_LOOP_ITSELF = ("V, the sentence", "IV-C")  # about its account, not about a comparison
+BY_THE_LOOP_ITSELF = ("V, the sentence", "IV-C and V-A")  # about its account, no comparison
+OF_EQUALITY = ("V-C, α, first", "V-C, α, second", "V-C, α (against V-A")  # true if nothing matters
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=NAMES)
@@ -100,7 +107,7 @@ def test_a_claim_is_not_reproduced_by_chance(claim: Claim, chance: list[Results]
     verdicts = Counter(claim.judge(results).verdict for results in chance)
     if claim.where.startswith(BY_THE_LOOP_ITSELF):
         assert REPRODUCED not in verdicts
-    elif "example" not in claim.where:
+    elif not claim.where.startswith(OF_EQUALITY):
         assert verdicts[NOT] >= len(chance) - 2, verdicts
 
 

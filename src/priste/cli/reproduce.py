@@ -1,6 +1,5 @@
 """The paper's evaluation, from the command."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -40,7 +39,7 @@ def reproduce(
     Interrupt it whenever you like: the next call into the same folder goes on from there.
     """
     from priste.reproduce import reproduce as regenerate  # it draws: not for other commands
-    from priste.reproduce.tables import verdicts
+    from priste.reproduce.tables import counted, verdicts
 
     folder = Path("reproduction-fast" if fast else "reproduction") if out is None else out
     files, results = regenerate(
@@ -52,11 +51,10 @@ def reproduce(
         missing = list(results.why_missing.values())
         as_json({"report": str(files[0]), "missing": missing, "claims": rows})
         return
-    for where, text, verdict, numbers, condition in table.rows:
+    for where, text, _, verdict, numbers, condition in table.rows:
         why = f" ({condition})" if condition else ""
         say(f"{verdict}{why}: {text} [{where}]" + (f"\n    {numbers}" if numbers else ""))
-    counts = Counter(row[2] for row in table.rows).most_common()
-    say(f"\nOf {len(table.rows)} claims: " + ", ".join(f"{n} {v}" for v, n in counts))
+    say("\n" + counted((row[2], row[3]) for row in table.rows))
     for why in results.why_missing.values():
         say(f"Missing: {why}")
     say(f"Report:  {files[0]}")

@@ -95,9 +95,14 @@ class Experiment:
         """The methods that are run."""
         return tuple(method for method in METHODS if self.runs.of(method))
 
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """The curves of all panels."""
+        return tuple(curve for panel in self.panels for curve in panel.curves)
+
     def settings(self) -> list[Setting]:
         """Return all settings, with each method."""
-        drawn = chain.from_iterable(c.settings for panel in self.panels for c in panel.curves)
+        drawn = chain.from_iterable(curve.settings for curve in self.curves)
         return [s.but(method=m) for s in dict.fromkeys(drawn) for m in self.methods]
 
     @property
@@ -162,17 +167,7 @@ def experiments(effort: Effort, people: int = 1) -> list[Experiment]:
             effort,
         ),
     ]
-    strong = base.but(alpha=0.5, sigma=3.0)
-    by_delta = {f"δ = {d:g}": strong.but(delta=d) for d in deltas} | {"no set": strong}
-    found.append(
-        over_epsilon(
-            "deltas strong",
-            "PRESENCE at times 4–8, 0.5-PLM with location sets, on synthetic data with σ = 3",
-            by_delta,
-            effort,
-            effort.choices,
-        )
-    )
+    found += stronger_moves(effort, alphas, deltas)
     for place, where in (("synthetic", "synthetic data"), ("geolife", "Geolife")):
         here = base.but(place=place)
         by_alpha = {f"{a:g}-PLM": here.but(alpha=a) for a in alphas}
@@ -206,6 +201,22 @@ def experiments(effort: Effort, people: int = 1) -> list[Experiment]:
     return [*found, *sensitivities(effort, people)]
 
 
+def stronger_moves(
+    effort: Effort, alphas: tuple[float, ...], deltas: tuple[float, ...]
+) -> list[Experiment]:
+    """Return the figures on Geolife and synthetic data again, where moves have more pattern."""
+    found = []
+    for name, sigma in (("strong", 3.0), ("strongest", 1.0)):
+        base = Setting(sigma=sigma)
+        by_alpha = {f"{a:g}-PLM": base.but(alpha=a) for a in alphas}
+        shows = f"PRESENCE at times 4–8, several PLMs, on synthetic data with σ = {sigma:g}"
+        found.append(over_epsilon(f"budgets {name}", shows, by_alpha, effort, effort.choices))
+    strong = Setting(alpha=0.5, sigma=3.0)
+    by_delta = {f"δ = {d:g}": strong.but(delta=d) for d in deltas} | {"no set": strong}
+    shows = "PRESENCE at times 4–8, 0.5-PLM with location sets, on synthetic data with σ = 3"
+    return [*found, over_epsilon("deltas strong", shows, by_delta, effort, effort.choices)]
+
+
 def sensitivities(effort: Effort, people: int) -> list[Experiment]:
     """Return what the figures' unstated choices would change: ours, not in the paper."""
     base, real = Setting(), Setting(place="geolife", alpha=1.0)
@@ -232,6 +243,8 @@ def sensitivities(effort: Effort, people: int) -> list[Experiment]:
         "cells half as large": base.but(cell=0.5),
         "cells twice as large": base.but(cell=2.0),
         "at most 3 halvings": base.but(weakenings=3),
+        "quarters for halves": base.but(decay=0.25, weakenings=6),
+        "four fifths for halves": base.but(decay=0.8, weakenings=34),
         "odds that rise only": base.but(sides="event"),
         "one known belief": base.but(prior="known"),
     }

@@ -36,7 +36,8 @@ class Setting:
 
     `alpha` is the budget of the noise per unit of distance, `delta` that of the location set if
     there is one, `sigma` the scale of the synthetic mobility in cells, `cell` the side of a cell.
-    The published loop halves its budget up to `weakenings` times; `sides` of the loss are bounded.
+    The published loop multiplies its budget by `decay` up to `weakenings` times; `sides` of the
+    loss are bounded.
     For Geolife `place` names the map and `person` is the number of who moves there; sigma and cell
     are not looked at.
     """
@@ -51,6 +52,7 @@ class Setting:
     place: str = "synthetic"
     region: str = "first ten"
     person: int = 0
+    decay: float = 0.5
     weakenings: int = 11
     sides: Sides = "both"
     method: str = "retry"
@@ -158,7 +160,7 @@ def _prior(setting: Setting, uniform: Array) -> Prior:
 
 def _calibration(setting: Setting, plans: Planned | None) -> Calibration:
     if setting.method == "retry":
-        return Retry(weakenings=setting.weakenings)
+        return Retry(setting.decay, setting.weakenings)
     if setting.method == "every output":
         return EveryOutput()
     effort = {"gap": _GAP, "rounds": _ROUNDS, "time_limit": _FOREVER}

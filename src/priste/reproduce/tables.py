@@ -2,7 +2,8 @@
 
 import csv
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,8 +77,25 @@ def verdicts(results: Results) -> Table:
     rows = []
     for claim in CLAIMS:
         verdict = claim.judge(results)
-        rows.append([claim.where, claim.text, verdict.verdict, verdict.numbers, verdict.condition])
-    return Table(["where in the paper", "claim", "verdict", "numbers", "condition"], rows)
+        rows.append([claim.where, claim.text, claim.kind, *verdict])
+    head = ["where in the paper", "claim", "kind", "verdict", "numbers", "condition"]
+    return Table(head, rows)
+
+
+def counted(kinds_and_verdicts: Iterable[tuple[str, str]]) -> str:
+    """Return in words how many claims of each kind have which verdict."""
+    names = {
+        "evaluation": "claims of the evaluation",
+        "elsewhere": "claims from elsewhere in the paper",
+        "extended by us": "claims that we extended to other data",
+    }
+    counts = Counter(kinds_and_verdicts)
+    words = []
+    for kind, name in names.items():
+        verdicts = {v: n for (k, v), n in counts.most_common() if k == kind}
+        listed = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
+        words.append(f"Of {sum(verdicts.values())} {name}: {listed}.")
+    return " ".join(words)
 
 
 def promises(results: Results) -> Table:

@@ -39,6 +39,13 @@ class Claim(NamedTuple):
     text: str
     check: Callable[["Results"], Verdict]
 
+    @property
+    def kind(self) -> str:
+        """Whose claim it is: of the evaluation, of another part of the paper, or extended by us."""
+        if "extended by us" in self.where:
+            return "extended by us"
+        return "elsewhere" if "not part of the evaluation" in self.where else "evaluation"
+
     def judge(self, results: "Results") -> Verdict:
         """Return the verdict."""
         try:
@@ -94,9 +101,13 @@ class Results:
         (panel,) = self.experiment(name).panels
         return {curve.label: curve.settings for curve in panel.curves}
 
+    def budgets_by_step(self, setting: Setting) -> Array:
+        """Return the share of the budget that is kept: a row per run, a column per step."""
+        return self.record(setting).values("budgets") / setting.alpha
+
     def budgets(self, setting: Setting, steps: range | None = None) -> Array:
         """Return the share of the budget that each run keeps, over some steps or all."""
-        shares = self.record(setting).values("budgets") / setting.alpha
+        shares = self.budgets_by_step(setting)
         if steps is not None:
             shares = shares[:, steps.start : steps.stop]
         return np.asarray(shares.mean(axis=1))
