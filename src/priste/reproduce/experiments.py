@@ -44,13 +44,13 @@ class Effort(NamedTuple):
 
 FULL = Effort(
     Runs(100, 10, 3),
-    Runs(40, 10, 3),
-    Runs(20, 5, 3),
+    Runs(40, 10, 2),
+    Runs(20, 5, 2),
     Runs(10, 0, 0),
     steps=50,
     audited=1,
-    ways=12,
-    repeats=6,
+    ways=8,
+    repeats=5,
     is_fast=False,
 )
 FAST = Effort(
@@ -242,11 +242,14 @@ def sensitivities(effort: Effort, people: int) -> list[Experiment]:
         "σ = 3, location set": base.but(sigma=3.0, delta=0.1),
         "cells half as large": base.but(cell=0.5),
         "cells twice as large": base.but(cell=2.0),
+        "one known belief": base.but(prior="known"),
+    }
+    loops = {
+        "as chosen": base,
         "at most 3 halvings": base.but(weakenings=3),
         "quarters for halves": base.but(decay=0.25, weakenings=6),
         "four fifths for halves": base.but(decay=0.8, weakenings=34),
         "odds that rise only": base.but(sides="event"),
-        "one known belief": base.but(prior="known"),
     }
     regions = {
         "as chosen": together,
@@ -256,7 +259,8 @@ def sensitivities(effort: Effort, people: int) -> list[Experiment]:
         "ten others each time": together.but(event="walk"),
     }
     found = [
-        ("choices synthetic", "0.2-PLM, times 4–8", choices),
+        ("choices synthetic", "0.2-PLM, times 4–8, other moves, cells and beliefs", choices),
+        ("choices loop", "0.2-PLM, times 4–8, other loops", loops),
         ("choices pattern", "PATTERN of other cells, 1-PLM, times 4–8", regions),
         ("choices geolife", "1-PLM, times 4–8, Geolife", maps),
     ]

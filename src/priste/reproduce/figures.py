@@ -1,6 +1,7 @@
 """The figures of the paper's evaluation, drawn from what was measured."""
 
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,6 @@ TITLES = {
     "remap": "OptimalRemap (guaranteed)",
 }
 _COLOURS = ("#22577a", "#c9403a", "#e0a030", "#57a773", "#8a5a9e", "#777777", "#4fb3bf", "#a0522d")
-
-_ROOM = 4  # curves whose names find a place inside
 
 
 def draw(experiment: Experiment, results: Results) -> Figure:
@@ -41,11 +40,12 @@ def _over_time(experiment: Experiment, results: Results) -> Figure:
             for event in _times(experiment):
                 axes.axvspan(event.start + 0.5, event.stop + 0.5, color="#c9403a", alpha=0.08, lw=0)
             _decorate(axes, panel.title, "time", "distance" if name == "errors" else "budget")
+        _name_curves(row)
     return figure
 
 
 def _coloured(panel: Panel) -> Iterator[tuple[str, Curve]]:
-    return zip(_COLOURS[: len(panel.curves)], panel.curves, strict=True)
+    return zip(cycle(_COLOURS), panel.curves, strict=False)
 
 
 def _times(experiment: Experiment) -> list[range]:
@@ -66,15 +66,18 @@ def _band(axes: Axes, values: np.ndarray, label: str, colour: str) -> None:
 def _over_epsilon(experiment: Experiment, results: Results) -> Figure:
     figure, panels = _frame(2, experiment.methods)
     (panel,) = experiment.panels
-    for axes, method in zip(panels[0], experiment.methods, strict=True):
-        for colour, curve in _coloured(panel):
-            _line(axes, results, curve, method, "budgets", colour)
-        _decorate(axes, "", "ε", "mean budget")
-    for axes, method in zip(panels[1], experiment.methods, strict=True):
-        for colour, curve in _coloured(panel):
-            _line(axes, results, curve, method, "errors", colour)
-        unit = "km" if experiment.is_geolife else "units of length"
-        _decorate(axes, "", "ε", f"mean distance, {unit}")
+    unit = "km" if experiment.is_geolife else "units of length"
+    names = {"budgets": "mean budget", "errors": f"mean distance, {unit}"}
+    for row, (name, label) in zip(panels, names.items(), strict=True):
+        for axes, method in zip(row, experiment.methods, strict=True):
+            for colour, curve in _coloured(panel):
+                _line(axes, results, curve, method, name, colour)
+            _decorate(axes, "", "ε", label)
+        if name == "errors":  # a remap's budget is that of the noise under it, no measure of it
+            highest = max(axes.get_ylim()[1] for axes in row)
+            for axes in row:
+                axes.set_ylim(0, highest)
+        _name_curves(row)
     return figure
 
 
@@ -122,13 +125,15 @@ def _decorate(axes: Axes, title: str, x: str, y: str) -> None:
     axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=7)
     axes.spines[["top", "right"]].set_visible(False)
-    handles, _ = axes.get_legend_handles_labels()
-    if len(handles) > _ROOM:
-        axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    elif handles:
-        axes.legend(frameon=False, fontsize=7)
-    else:
+    if not axes.has_data():
         axes.text(0.5, 0.5, "not run", transform=axes.transAxes, ha="center", color="#999")
+
+
+def _name_curves(row: Any) -> None:
+    """Write the names of the curves once, beside their row."""
+    named = max((axes.get_legend_handles_labels() for axes in row), key=lambda found: len(found[1]))
+    place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+    row[-1].legend(*named, frameon=False, fontsize=7, **place)
 
 
 def draw_runtime(measured: dict[str, Any]) -> Figure:

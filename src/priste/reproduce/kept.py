@@ -14,7 +14,7 @@ from priste.checks import Array
 from priste.reproduce.settings import Setting
 from priste.tracks.outputs import aside
 
-FORMAT = 1
+FORMAT = 2
 """Results of another format are computed anew."""
 
 

@@ -35,7 +35,7 @@ NEVER = 60.0
 _STEPS, _EPSILON = EARLY.stop + 2, 0.5
 
 _FAST = ((0.01, 3), (0.1, 3), (None, 3))
-_FULL = ((0.01, 20), (0.1, 20), (1.0, 20), (2.0, 20), (5.0, 20), (NEVER, 5), (None, 20))
+_FULL = ((0.01, 15), (0.1, 15), (1.0, 15), (2.0, 15), (5.0, 15), (NEVER, 3), (None, 15))
 """Thresholds, the last our exact test, and how many runs with each."""
 
 

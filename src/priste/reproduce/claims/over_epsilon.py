@@ -355,7 +355,7 @@ def _attempts(results: Results, setting: Setting) -> Array:
 @CLAIMS.stated("IV-B, the decay of the budget (not part of the evaluation)")
 def decay_trades(results: Results) -> Verdict:
     """Budgets that decay slower bring better utility, for more draws."""
-    curves = results.curves("choices synthetic")
+    curves = results.curves("choices loop")
     fast, slow = curves["quarters for halves"], curves["four fifths for halves"]
     words, holds = [], True
     for measure, what, sign in (

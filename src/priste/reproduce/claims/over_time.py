@@ -38,13 +38,12 @@ def strict_needs_nothing(results: Results) -> Verdict:
     )
     reduced = {s: float((results.budgets_by_step(s) < 1).mean()) for s in candidates}
     untouched = [s for s, share in reduced.items() if share == 0]
-    shown = untouched[:1] or sorted(reduced, key=lambda s: reduced[s])[:1]
-    words = ", ".join(
-        f"the {s.alpha:g}-PLM at ε = {s.epsilon:g}, σ = {s.sigma:g} in "
-        f"{len(results.record(s))} runs: {reduced[s]:.2%} of the steps reduced"
-        for s in shown
+    least = min(reduced, key=lambda s: (reduced[s], -len(results.record(s))))
+    numbers = (
+        f"{len(untouched)} of {len(reduced)} settings are never calibrated; least of all the "
+        f"{least.alpha:g}-PLM for ε = {least.epsilon:g} and σ = {least.sigma:g}: "
+        f"{reduced[least]:.2%} of the steps in {len(results.record(least))} runs"
     )
-    numbers = f"{len(untouched)} of {len(reduced)} settings are never calibrated; {words}"
     return told(bool(untouched), numbers)
 
 
