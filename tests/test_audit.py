@@ -4,6 +4,7 @@ import pytest
 from priste import (
     AnyPrior,
     AuditError,
+    EmissionMatrix,
     EveryOutput,
     Exponential,
     Grid,
@@ -191,6 +192,15 @@ def test_what_cannot_be_audited_is_refused() -> None:
         audit(line(EveryOutput()), 0)
     with pytest.raises(AuditError, match="truth has 2 cells, the protector's mobility 3"):
         audit(line(EveryOutput()), 2, truth=Mobility(np.eye(2)))
+
+
+def test_a_truth_under_which_nothing_could_be_released_is_refused() -> None:
+    anywhere = Protector(
+        Mobility(np.full((3, 3), 1 / 3)), EmissionMatrix(np.eye(3)), Protect(at({0}, 2), 0.5)
+    )
+    assert audit(anywhere, 2, sequences=[(0, 2)]).kept
+    with pytest.raises(AuditError, match="impossible if people move as truth= says"):
+        audit(anywhere, 2, sequences=[(0, 2)], truth=Mobility(np.eye(3)))
 
 
 def test_a_released_stream_can_be_followed() -> None:

@@ -1,8 +1,18 @@
 import numpy as np
 import pytest
 
-from priste import Exponential, Grid, Mobility, Protect, Protector, Retry, audit, presence
-from priste.errors import AuditError
+from priste import (
+    Exponential,
+    Grid,
+    LocationSet,
+    Mobility,
+    Protect,
+    Protector,
+    Retry,
+    audit,
+    presence,
+)
+from priste.errors import AuditError, WaysLostError
 from priste.hidden_ways import Seen, shares
 from tests.oracles import all_ways
 
@@ -15,8 +25,8 @@ LOOP = Protector(
 )
 
 
-def vectors(seen: Seen) -> np.ndarray:
-    found = seen.vectors(0)
+def vectors(seen: Seen, number: int = 0) -> np.ndarray:
+    found = seen.vectors(number)
     return np.ldexp([found.b, found.d], found.exponents)
 
 
@@ -31,6 +41,21 @@ def test_what_is_left_of_the_ways_is_right_in_the_mean(ways: int) -> None:
     mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
     assert (np.abs(mean - vectors(everything)) < 4.5 * error).all()
     assert (error < 0.05 * vectors(everything)).all()
+
+
+def test_no_model_loses_the_ways_that_it_needs() -> None:
+    """One model holds a way for likely that another holds for next to impossible."""
+    stays = Mobility(np.full((5, 5), 1e-6) + np.eye(5) * (1 - 5e-6))
+    models = [stays, Mobility.gaussian(LINE, sigma=2.0)]
+    loop = Protector(models, Exponential(LINE, 2.0), LOOP.protections, calibration=Retry(0.7))
+    everything = all_ways(loop, (4, 0))
+    random = np.random.default_rng(0)
+    thinned = [everything.thinned(2, random) for _ in range(2000)]
+    for number in range(2):
+        found = np.array([vectors(seen, number) for seen in thinned])
+        mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
+        exact = vectors(everything, number)
+        assert (np.abs(mean - exact) <= 4.5 * error + 1e-12 * exact).all()
 
 
 def test_a_draw_leaves_all_ways_where_there_are_no_more() -> None:
@@ -61,6 +86,22 @@ def test_few_ways_estimate_what_all_of_them_tell() -> None:
     assert f"estimated after {depth} releases, from some of the hidden ways" in str(some[0])
     all_of_them = audit(LOOP, 3, sequences=[sequence], ways=10_000, seed=0)
     np.testing.assert_allclose(all_of_them.realised, exact.realised, rtol=1e-14)
+
+
+def test_ways_that_lead_nowhere_are_said_to() -> None:
+    line = Grid(1, 6)
+    mobility = Mobility.gaussian(line, 1.0)
+    loop = Protector(
+        mobility,
+        LocationSet(Exponential(line, 2.0), 0.5, np.full(6, 1 / 6)),
+        Protect(presence({0}, [1, 2, 3]), 0.2),
+        calibration=Retry(),
+        seed=3,
+    )
+    released = [r.cell for r in loop.stream(mobility.sample(6, seed=3).tolist())]
+    with pytest.raises(WaysLostError, match="none of the 1 hidden ways that were carried on"):
+        audit(loop, 6, sequences=[released], ways=1, seed=0)
+    assert audit(loop, 6, sequences=[released], ways=8, seed=0).n_exact < 6
 
 
 def test_ways_are_thinned_out_for_given_sequences_only() -> None:

@@ -8,20 +8,71 @@ how often each way stays is counted and held against the weight that it was give
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.stats import binom
 from tests.oracles import all_ways
 
-from priste import Exponential, Grid, Mobility, Protect, Protector, Retry, presence
+from priste import (
+    Exponential,
+    Grid,
+    KnownPrior,
+    Mobility,
+    Protect,
+    Protector,
+    Retry,
+    audit,
+    presence,
+)
 from priste.checks import Array
 from priste.hidden_ways import HiddenWay, Seen
+from priste.reproduce.streams import estimated, followed
 from verification.report import Finding, times
 from verification.statistics import ALARM, shown, surprise
 
 MISTAKE = "ways that stay count as much as before"
 SEQUENCES = ((2, 2), (3, 1, 2))
+WAYS, REPEATS, STEPS = 8, 6, 4
 
 
 def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
-    """Thin out two sequences, to few ways and to some more."""
+    """Thin out two sequences, to few ways and to some more; then estimate the loss of streams."""
+    yield from counted(effort, mistaken=mistaken)
+    if not mistaken:
+        yield estimates(times(200, effort))
+
+
+def estimates(cases: int) -> Finding:
+    """Hold intervals for the loss of released streams against the loss by all ways."""
+    random = np.random.default_rng(8)
+    above = below = seen = 0
+    while seen < cases:
+        line = Grid(1, int(random.integers(4, 8)))
+        mobility = Mobility.gaussian(line, float(random.uniform(1, 4)))
+        loop = Protector(
+            mobility,
+            Exponential(line, float(random.uniform(0.5, 3))),
+            Protect(presence({0, 1}, [1, 2, 3]), float(random.choice([0.1, 0.2, 0.4]))),
+            calibration=Retry(),
+            seed=int(random.integers(10**9)),
+        )
+        path = mobility.sample(STEPS, seed=int(random.integers(10**9))).tolist()
+        released = [release.cell for release in loop.stream(path)]
+        found = followed(loop, released, STEPS, WAYS)
+        step = int(np.argmax(found.realised))
+        if step < found.n_exact or found.worst.is_limit:
+            continue  # nothing is estimated
+        mean, half = estimated(loop, found, released, WAYS, REPEATS)
+        exact = audit(
+            loop, step + 1, sequences=[released], prior=KnownPrior(found.worst.belief)
+        ).worst
+        rises, truly = (np.log(o[1] / o[0]) for o in (found.worst.odds[step], exact.odds[step]))
+        loss = np.sign(rises) * truly
+        above, below, seen = above + (mean - half > loss), below + (mean + half < loss), seen + 1
+    said = f"{seen} streams, the interval of 99 % lies above in {above}, below in {below}"
+    return Finding("the loss by all ways", said, binom.sf(above - 1, seen, 0.025) >= ALARM)
+
+
+def counted(effort: float, *, mistaken: bool) -> Iterator[Finding]:
+    """Count how often each way stays, against the weight it is given."""
     line = Grid(1, 5)
     loop = Protector(
         Mobility.gaussian(line, sigma=2.0),

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from priste.checks import Array, listing, whole
-from priste.errors import AuditError
+from priste.errors import AuditError, WaysLostError
 from priste.evidence import EventModel, Evidence, FourVectors
 from priste.hidden_ways import HiddenWay, Seen, shares
 from priste.mobility import Mobility
@@ -286,8 +286,14 @@ class _Walk:
         random = np.random.default_rng(seed)
         for number, sequence in enumerate(sequences, start=1):
             seen = Seen((), [HiddenWay(self.protector.beginning(), self.start)])
+            is_thinned = False
             for step, output in enumerate(sequence):
                 children = self._children(seen, only=output)
+                if not children and is_thinned:
+                    raise WaysLostError(
+                        f"none of the {ways} hidden ways that were carried on leads to {output} at "
+                        f"step {step}; take more ways= or another seed="
+                    )
                 if not children:
                     raise AuditError(
                         f"{self.protector.calibration!r} never releases {output} at step {step} "
@@ -296,7 +302,7 @@ class _Walk:
                 (seen,) = children
                 if ways is not None and len(seen.ways) > ways and step + 1 < self.steps:
                     self.n_exact = min(self.n_exact, step + 1)
-                    seen = seen.thinned(ways, random)
+                    seen, is_thinned = seen.thinned(ways, random), True
             self.progress(number / len(sequences))
         self.n_sequences = len(set(sequences))
 
@@ -358,6 +364,8 @@ class _Walk:
         findings = []
         for k, protection in enumerate(self.protector.protections):
             rows = self.worst[k * self.n_models : (k + 1) * self.n_models]
+            if not all(any(column) for column in zip(*rows, strict=True)):
+                raise AuditError("what was released is impossible if people move as truth= says")
             by_step = [
                 max((w for w in column if w), key=lambda w: w.loss)
                 for column in zip(*rows, strict=True)

@@ -37,6 +37,10 @@ class AuditError(PristeError, ValueError):
     """An audit that cannot be done as asked."""
 
 
+class WaysLostError(AuditError):
+    """None of the hidden ways that an audit carried on leads to what was released next."""
+
+
 class TrackError(PristeError, ValueError):
     """A track that cannot be read, understood or written."""
 

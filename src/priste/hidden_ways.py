@@ -32,19 +32,21 @@ class Seen(NamedTuple):
         """Return the four vectors of the evidence with this number, all ways together."""
         return _combined([way.truth[number].four_vectors() for way in self.ways])
 
-    def total(self) -> tuple[Array, NDArray[np.int64]]:
+    def total(self, number: int = 0) -> tuple[Array, NDArray[np.int64]]:
         """Return the probability of the sequence under each belief, and its binary exponent."""
-        vectors = self.vectors(0)
+        vectors = self.vectors(number)
         return vectors.b + vectors.d, vectors.exponents
 
     def thinned(self, ways: int, random: np.random.Generator) -> "Seen":
         """Return the sequence with so many of its ways, weighed by one over their chance to stay.
 
         Probabilities stay right in the mean. A way's chance grows with the largest share that it
-        has in the probability of the sequence under any belief.
+        has in the probability of the sequence under any belief and model.
         """
-        totals = [self._replace(ways=[way]).total() for way in self.ways]
-        chances = _chances(_common(totals), ways)
+        alone = [self._replace(ways=[way]) for way in self.ways]
+        models = range(len(self.ways[0].truth))
+        weights = np.hstack([_common([way.total(number) for way in alone]) for number in models])
+        chances = _chances(weights, ways)
         marks = np.floor(np.cumsum(chances) + random.random())  # systematic: the number is met
         drawn = np.flatnonzero(np.diff(marks, prepend=0.0) > 0)
         return self._replace(ways=[self.ways[k].weighed(1 / chances[k]) for k in drawn])
@@ -82,8 +84,7 @@ def _common(totals: list[tuple[Array, NDArray[np.int64]]]) -> Array:
 def _chances(weights: Array, ways: int) -> Array:
     """Return the chance of each way (a row) to stay, their sum being `ways`; some are certain."""
     everything = weights.sum(axis=0)
-    possible = everything > 0
-    sizes = (weights[:, possible] / everything[possible]).max(axis=1)
+    sizes = (weights / np.where(everything > 0, everything, 1.0)).max(axis=1)
     certain = np.zeros(len(sizes), dtype=bool)
     while True:
         left = sizes[~certain].sum() or 1.0  # nothing is left where the others are impossible

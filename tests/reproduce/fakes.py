@@ -48,7 +48,6 @@ def filled(
     rows: list[dict[str, Any]] = [
         {
             "threshold": threshold,
-            "runs": 8,
             "accounted": accounted,
             **{
                 name: (value * (1 + spread * random.normal(size=8))).tolist()

@@ -110,6 +110,22 @@ def test_a_folder_without_tracks_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_nobody_is_given_twice(tmp_path: Path) -> None:
+    somebody = person(tmp_path / "here")
+    with pytest.raises(PristeError, match="hold the same tracks; give each one once"):
+        run.reproduce(tmp_path / "out", geolife=[somebody] * 2, fast=True, working=quietly)
+    assert not (tmp_path / "out").exists()
+
+
+def test_audits_of_less_effort_are_made_anew(tmp_path: Path) -> None:
+    setting, kept = Setting(), Kept(tmp_path, 9)
+    kept.add(setting, [{"seed": 0}])
+    kept.add_audit(setting, {"realised": 0.1, "ways": TINY.ways, "repeats": TINY.repeats})
+    assert work.missing_audits([setting], kept, TINY) == []
+    closer = TINY._replace(ways=TINY.ways + 1)
+    assert work.missing_audits([setting], kept, closer) == [work.Job(setting, None)]
+
+
 def test_without_the_solver_its_table_is_missing_and_said_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,14 +43,14 @@ class Effort(NamedTuple):
 
 
 FULL = Effort(
-    Runs(100, 10, 3),
+    Runs(100, 10, 2),
     Runs(40, 10, 2),
     Runs(20, 5, 2),
     Runs(10, 0, 0),
     steps=50,
     audited=1,
     ways=8,
-    repeats=5,
+    repeats=6,
     is_fast=False,
 )
 FAST = Effort(

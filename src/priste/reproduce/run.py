@@ -40,7 +40,7 @@ def reproduce(
     one that compares them.
     """
     effort = FAST if fast else FULL
-    people = [_person(folder) for folder in geolife]
+    people = _different([_person(folder) for folder in geolife])
     folder, why = Path(folder), dict[str, str]()
     with working("reading"):
         missing = _unusable(people, effort, why)
@@ -52,7 +52,7 @@ def reproduce(
         jobs = missing_runs(wanted, kept)
         work_off(jobs, kept, effort, people, workers, progress)
     with working("audits") as progress:
-        jobs = missing_audits(_audited(wanted, effort), kept)
+        jobs = missing_audits(_audited(wanted, effort), kept, effort)
         work_off(jobs, kept, effort, people, workers, progress)
     results = Results(kept, tuple(wanted), why)
     with working("writing"):
@@ -101,6 +101,15 @@ def _person(geolife: str | Path) -> Path:
     return folder.resolve()
 
 
+def _different(people: list[Path]) -> list[Path]:
+    """Return the persons, refused if one is given twice."""
+    for number, person in enumerate(people):
+        for other in people[:number]:
+            if fingerprint(person) == fingerprint(other):
+                raise TrackError(f"{person} and {other} hold the same tracks; give each one once")
+    return people
+
+
 def _measure_alone(kept: Kept, effort: Effort, working: Working, why: dict[str, str]) -> None:
     """Measure what is timed, while nothing else runs; and the small maps."""
     if kept.measured("small") is None:
@@ -110,7 +119,8 @@ def _measure_alone(kept: Kept, effort: Effort, working: Working, why: dict[str, 
         with working("runtime") as progress:
             kept.measure("runtime", runtime.measure(effort, progress))
     if not quadratic.is_there():
-        why["thresholds"] = NO_SOLVER
+        if kept.measured("thresholds") is None:
+            why["thresholds"] = NO_SOLVER
     else:
         with working("thresholds") as progress:
             for found in thresholds.measure(effort, progress, kept.measured("thresholds") or {}):

@@ -1,11 +1,13 @@
 """Protected streams of one setting: their budgets, errors and losses, and the audited truth."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from priste.audit import Audit, audit
+from priste.errors import WaysLostError
 from priste.priors import KnownPrior
 from priste.protector import Protector
 from priste.reproduce.kept import interval
@@ -51,12 +53,13 @@ def audit_streams(
     estimates: list[tuple[float, float]] = []
     for sequence in released:
         guard = protector(setting, world)
-        found = audit(guard, steps, sequences=[sequence], ways=ways, seed=0)
+        found = followed(guard, sequence, steps, ways)
         for finding in found.findings:
             exact = max(exact, float(finding.realised[: found.n_exact].max()))
         releases = min(releases, found.n_exact)
         if found.n_exact < steps and exact <= setting.epsilon and not found.worst.is_limit:
-            estimates.append(_estimated(guard, found, sequence, ways, repeats))
+            with suppress(WaysLostError):
+                estimates.append(estimated(guard, found, sequence, ways, repeats))
     return {
         "realised": exact,
         "streams": len(released),
@@ -64,15 +67,26 @@ def audit_streams(
         "to the end": releases == steps,
         "estimate": max(estimates, key=lambda e: e[0] - e[1], default=None),
         "ways": ways,
+        "repeats": repeats,
     }
 
 
-def _estimated(
+def followed(guard: Protector, sequence: list[int], steps: int, ways: int) -> Audit:
+    """Return the audit of a sequence as far as it can be followed by so many ways."""
+    while True:
+        try:
+            return audit(guard, steps, sequences=[sequence], ways=ways, seed=0)
+        except WaysLostError:
+            steps -= 1
+
+
+def estimated(
     guard: Protector, found: Audit, sequence: list[int], ways: int, repeats: int
 ) -> tuple[float, float]:
-    """Return the loss of the worst belief that an audit found, and half its 95 % interval.
+    """Return the loss of the worst belief that an audit found, and half its 99 % interval.
 
-    That belief and step are fixed, and the loss is estimated anew some times.
+    That belief, the step and whether odds rise or fall are fixed, and the loss is estimated anew
+    some times.
     """
     number = found.findings.index(found.worst)
     steps = int(np.argmax(found.realised)) + 1
@@ -81,4 +95,6 @@ def _estimated(
         audit(guard, steps, sequences=[sequence], prior=belief, ways=ways, seed=seed)
         for seed in range(1, repeats + 1)
     ]
-    return interval(np.array([a.findings[number].realised[-1] for a in again]))
+    odds = np.array([found.worst.odds[steps - 1], *(a.findings[number].odds[-1] for a in again)])
+    direction, *moved = np.log(odds[:, 1] / odds[:, 0])
+    return interval(np.sign(direction) * np.array(moved), comparisons=5)  # of 95 % for all: 99 %

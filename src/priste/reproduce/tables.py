@@ -37,7 +37,7 @@ def averages(results: Results) -> Table:
     """One row per setting: means over runs and steps, and the audit."""
     head = [*_SETTING, "runs", "steps", "mean budget", "mean distance", "± (95 %)"]
     head += ["largest accounted loss", "audited loss", "audited streams", "audited releases"]
-    head += ["to the end of the event", "estimated loss", "± (95 %) of it"]
+    head += ["to the end of the event", "estimated loss", "± (99 %) of it"]
     rows = []
     for setting in results.settings:
         record = results.kept.record(setting)
@@ -144,13 +144,12 @@ def thresholds(measured: dict[str, Any]) -> Table:
     rows = [
         [
             names.get(row["threshold"], row["threshold"]),
-            row["runs"],
             *(float(np.mean(row[n])) for n in ("seconds", "undecided", "budget", "error")),
         ]
         for row in measured["rows"]
     ]
-    head = ["threshold (s)", "runs", "seconds a run", "steps with a conservative release"]
-    return Table([*head, "mean budget", "mean distance (cells)"], rows)
+    head = ["threshold (s)", "seconds a run", "steps with a conservative release", "mean budget"]
+    return Table([*head, "mean distance (cells)"], rows)
 
 
 def small_maps(measured: dict[str, Any]) -> Table:

@@ -34,9 +34,8 @@ NEVER = 60.0
 
 _STEPS, _EPSILON = EARLY.stop + 2, 0.5
 
-_FAST = ((0.01, 3), (0.1, 3), (None, 3))
-_FULL = ((0.01, 15), (0.1, 15), (1.0, 15), (2.0, 15), (5.0, 15), (NEVER, 3), (None, 15))
-"""Thresholds, the last our exact test, and how many runs with each."""
+_FAST, _FULL = (0.01, 0.1, None), (0.01, 0.1, 1.0, 2.0, 5.0, NEVER, None)
+"""Thresholds; None is our exact test."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,12 @@ def measure(effort: Effort, progress: Progress, kept: dict[str, Any]) -> Iterato
     The last row is our exact test in the same loop, with the same draws as far as verdicts agree.
     What is `kept` already is not measured again.
     """
-    side, plan = (12, _FAST) if effort.is_fast else (20, _FULL)
-    about = {"side": side, "steps": _STEPS, "never": NEVER, "epsilon": _EPSILON}
+    side, runs, plan = (12, 3, _FAST) if effort.is_fast else (20, 15, _FULL)
+    about = {"runs": runs, "side": side, "steps": _STEPS, "never": NEVER, "epsilon": _EPSILON}
     rows = kept.get("rows", []) if {k: kept.get(k) for k in about} == about else []
     if len(rows) < len(plan):
         _row(0.01, 1, 3)  # loaded and warm
-    for threshold, runs in plan[len(rows) :]:
+    for threshold in plan[len(rows) :]:
         rows.append(_row(threshold, runs, side))
         progress(len(rows) / len(plan))
         yield about | {"rows": rows}
@@ -118,4 +117,4 @@ def _row(threshold: float | None, runs: int, side: int) -> dict[str, Any]:
         between = [grid.distances[r.private.true_cell, r.cell] for r in releases]
         row["error"].append(float(np.mean(between)))
         accounted = max(accounted, *(loss for r in releases for loss in r.private.losses))
-    return {"threshold": threshold, "runs": runs, "accounted": accounted, **row}
+    return {"threshold": threshold, "accounted": accounted, **row}

@@ -50,10 +50,16 @@ def missing_runs(experiments: Iterable[Experiment], kept: Kept) -> list[Job]:
     return jobs
 
 
-def missing_audits(settings: Iterable[Setting], kept: Kept) -> list[Job]:
-    """Return the settings whose streams have not been audited."""
-    records = {setting: kept.record(setting) for setting in settings}
-    return [Job(s, None) for s, record in records.items() if record.runs and record.audit is None]
+def missing_audits(settings: Iterable[Setting], kept: Kept, effort: Effort) -> list[Job]:
+    """Return the settings whose streams have not been audited, with as much effort."""
+    wanted = {"ways": effort.ways, "repeats": effort.repeats}
+    jobs = []
+    for setting in settings:
+        record = kept.record(setting)
+        known = record.audit and {name: record.audit.get(name) for name in wanted}
+        if record.runs and known != wanted:
+            jobs.append(Job(setting, None))
+    return jobs
 
 
 def work_off(

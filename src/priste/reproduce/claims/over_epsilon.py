@@ -150,18 +150,22 @@ for _name, _where in (
     )
 
 
+def _slope(results: Results, settings: tuple[Setting, ...]) -> Array:
+    """Return how much of its mean budget each run loses from the largest ε to the smallest."""
+    low, high = (results.budgets(s) for s in (settings[0], settings[-1]))
+    return settings[0].alpha * np.asarray(high[: len(low)] - low[: len(high)])
+
+
 def _loose_is_steeper(results: Results, name: str) -> Verdict:
     strictest, *_, loosest = results.curves(name).values()
-    slopes, words = [], []
-    for settings in (strictest, loosest):
-        high, low = (results.budgets(s) for s in (settings[-1], settings[0]))
-        shares = high[: len(low)] - low[: len(high)]
-        alpha = settings[0].alpha
-        slopes.append(alpha * shares)
-        words.append(f"{alpha * shares.mean():.3g} with α = {alpha:g} ({percent(shares.mean())})")
+    slopes = [_slope(results, settings) for settings in (strictest, loosest)]
+    words = ", ".join(
+        f"{slope.mean():.3g} with α = {s[0].alpha:g} ({percent(slope.mean() / s[0].alpha)})"
+        for slope, s in zip(slopes, (strictest, loosest), strict=True)
+    )
     numbers = (
         f"lost of the mean budget from ε = {strictest[-1].epsilon:g} to "
-        f"{strictest[0].epsilon:g}, and as a share of α: {', '.join(words)}; difference "
+        f"{strictest[0].epsilon:g}, and as a share of α: {words}; difference "
         f"{give_or_take(apart(slopes[1], slopes[0]))}"
     )
     return told(less(slopes[0], slopes[1]), numbers)
@@ -181,13 +185,15 @@ def _extreme_steps(results: Results, setting: Setting) -> Array:
 
 def _steep_is_heavy(results: Results, name: str) -> Verdict:
     strictest, *_, loosest = results.curves(name).values()
-    often = [_extreme_steps(results, settings[0]) for settings in (strictest, loosest)]
+    slopes = [_slope(results, settings) for settings in (strictest, loosest)]
+    often = [_pooled(partial(_extreme_steps, results), of) for of in (strictest, loosest)]
     numbers = (
-        f"steps with less than {_EXTREME:.0%} of the budget at ε = {loosest[0].epsilon:g}: "
+        f"steps with less than {_EXTREME:.0%} of the budget, all ε: "
         f"{percent(*(shares.mean() for shares in often))} for α = {strictest[0].alpha:g}, "
-        f"{loosest[0].alpha:g}"
+        f"{loosest[0].alpha:g}, whose slopes are {figures(*(float(s.mean()) for s in slopes))}"
     )
-    return told(less(often[0], often[1]), numbers)
+    holds = less(slopes[0], slopes[1]) and less(often[0], often[1])
+    return told(holds, numbers)
 
 
 @CLAIMS.stated("V-C, start, on steep lines")
@@ -347,9 +353,9 @@ def no_best(results: Results) -> Verdict:
 
 def _attempts(results: Results, setting: Setting) -> Array:
     """Return how often each run draws at a step, the mean."""
-    shares = results.record(setting).values("budgets") / setting.alpha
-    halvings = np.log(np.maximum(shares, setting.decay**setting.weakenings)) / np.log(setting.decay)
-    return np.asarray(1 + halvings.mean(axis=1))
+    shares = results.budgets_by_step(setting)
+    least = setting.decay ** (setting.weakenings + 1)  # stands for the uniform cell at last
+    return np.asarray(1 + (np.log(np.maximum(shares, least)) / np.log(setting.decay)).mean(axis=1))
 
 
 @CLAIMS.stated("IV-B, the decay of the budget (not part of the evaluation)")

@@ -11,7 +11,7 @@ CLAIMS = Claims()
 
 _SLIGHT, _FEW = 0.9, 0.6  # of the budget during the event: kept after slight, after few reductions
 _MUCH = 0.3  # of the budget: given up during the event where much is
-_WORSE = 0.1  # of the budget: given up over all times where utility is much worse
+_WORSE = 0.1  # of the budget: given up during the events where utility is much worse
 _STRONG = 3.0  # a σ for which moves have a pattern
 _STRICTER = 0.01  # a PLM that is strict even then
 _WINDOWS = (("presence early", EARLY), ("presence late", LATE))
@@ -152,11 +152,12 @@ def _lowest(course: Array, width: int) -> int:
     return int(np.argmin(np.convolve(course, np.ones(width), mode="valid")))
 
 
-def _lost(results: Results, settings: list[Setting]) -> Array:
-    """Return the share of the budget that each run loses, the mean over settings."""
-    lost = [1 - results.budgets(setting) for setting in settings]
-    n = min(map(len, lost))
-    return np.asarray(np.mean([values[:n] for values in lost], axis=0))
+def _lost(results: Results, settings: list[Setting], steps: list[int] | None = None) -> Array:
+    """Return the share of the budget that each run loses at some or all steps, over settings."""
+    kept = [results.budgets_by_step(setting) for setting in settings]
+    n = min(map(len, kept))
+    at = slice(None) if steps is None else steps
+    return np.asarray(np.mean([1 - shares[:n, at].mean(axis=1) for shares in kept], axis=0))
 
 
 def _all_of(results: Results, name: str) -> list[Setting]:
@@ -166,18 +167,18 @@ def _all_of(results: Results, name: str) -> list[Setting]:
 @CLAIMS.stated("V-B, multiple events")
 def two_events(results: Results) -> Verdict:
     """With two events at once utility is much worse than with either of them."""
-    both, early, late = (
-        _lost(results, _all_of(results, name))
-        for name in ("two events", "presence early", "presence late")
-    )
+    names = ("two events", "presence early", "presence late")
+    settings = [_all_of(results, name) for name in names]
+    times = [*EARLY, *LATE]
+    both, early, late = (_lost(results, of, times) for of in settings)
+    always = percent(*(float(_lost(results, of).mean()) for of in settings))
     dearer = early if early.mean() > late.mean() else late
     numbers = (
-        f"lost of the budget over all times, all settings of the figure: both {both.mean():.1%}, "
-        f"early {early.mean():.1%}, late {late.mean():.1%}; both less the sum of the two: "
-        f"{give_or_take(apart(both, early + late))}"
+        f"lost of the budget during both events, all settings of the figure, for both, early, "
+        f"late: {percent(both.mean(), early.mean(), late.mean())} (over all times {always}); both "
+        f"less the sum of the two: {give_or_take(apart(both, early + late))}"
     )
-    condition = "worse, but not by much of the budget: as by one event, then by the other"
-    return told(less(dearer, both), numbers, condition, always=less(dearer + _WORSE, both))
+    return told(less(dearer + _WORSE, both), numbers)
 
 
 @CLAIMS.stated("V-B, location sets")
