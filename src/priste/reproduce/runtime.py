@@ -7,7 +7,9 @@ is; the trajectories beyond a limit are not waited for.
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -60,61 +62,76 @@ def naive(transition: Array, before: Array, columns: Array, regions: NDArray[np.
 
 
 def measure(effort: Effort, progress: Progress) -> dict[str, Any]:
-    """Return the median seconds of ours and of the naive way, by length, by width and by cells."""
+    """Return the median seconds of ours and of the naive way, by length, by width and by cells.
+
+    Events of all sizes are taken in turn, so that a machine that is slow for a while is so for all.
+    """
     events = 4 if effort.is_fast else 100
     patience = 0.5 if effort.is_fast else 20.0  # seconds that one naive sum may be expected to take
-    plan = [("length", size, _Size(length=size)) for size in SIZES]
-    plan += [("width", size, _Size(width=size)) for size in SIZES]
-    plan += [("cells", side**2, _Size(side=side)) for side in SIDES]
+    plan = [("length", size, _Point(length=size)) for size in SIZES]
+    plan += [("width", size, _Point(width=size)) for size in SIZES]
+    plan += [("cells", side**2, _Point(side=side)) for side in SIDES]
+    naive(np.eye(1), np.ones(1), np.ones((1, 1)), np.zeros((1, 1), dtype=np.int64))  # compiled
+    for seed in range(events):
+        for _, _, point in plan:
+            point.run(seed, patience)
+        progress((seed + 1) / events)
     points: dict[str, list[dict[str, Any]]] = {"length": [], "width": [], "cells": []}
-    worst = 0.0
-    for number, (kind, value, size) in enumerate(plan, start=1):
-        point, error = _point(size, events, patience)
-        points[kind].append({kind: value, **point})
-        worst = max(worst, error)
-        progress(number / len(plan))
+    for kind, value, point in plan:
+        points[kind].append({kind: value, **point.found()})
+    worst = max(point.difference for _, _, point in plan)
     return {"points": points, "events": events, "largest relative difference": worst}
 
 
-class _Size(NamedTuple):
-    """How long and wide an event is, and how wide its map."""
+@cache
+def _mobility(side: int) -> Mobility:
+    return Mobility.gaussian(Grid(side, side), 10.0)
+
+
+@dataclass
+class _Point:
+    """Events of one length and width on one map, and the seconds they took."""
 
     length: int = 5
     width: int = 5
     side: int = 20
+    ours: list[float] = field(default_factory=list)
+    theirs: list[float] = field(default_factory=list)
+    difference: float = 0.0
 
-
-def _point(size: _Size, events: int, patience: float) -> tuple[dict[str, Any], float]:
-    length, width, side = size
-    grid = Grid(side, side)
-    mobility = Mobility.gaussian(grid, 10.0)
-    transition = mobility.transition(0)
-    initial = np.full(grid.n_cells, 1 / grid.n_cells)
-    trajectories = width**length
-    ours: list[float] = []
-    theirs: list[float] = []
-    worst = 0.0
-    naive(transition, initial, initial[None], np.zeros((1, 1), dtype=np.int64))  # compiled
-    for seed in range(events):
-        random = np.random.default_rng([length, width, seed])
+    def run(self, seed: int, patience: float) -> None:
+        """Time a random event, by the naive sum too if it is expected to end in time."""
+        cells, mobility = self.side**2, _mobility(self.side)
+        random = np.random.default_rng([self.length, self.width, self.side, seed])
         regions = np.array(
-            [random.choice(grid.n_cells, width, replace=False) for _ in range(length)]
+            [random.choice(cells, self.width, replace=False) for _ in range(self.length)]
         )
-        columns = random.random((length + 1, grid.n_cells))
-        event = pattern(regions.tolist(), _START)
-        joint, taken = _timed(joint_probability, event, mobility, initial, columns)
-        ours.append(taken)
+        columns = random.random((self.length + 1, cells))
+        initial = np.full(cells, 1 / cells)
+        inputs = pattern(regions.tolist(), _START), mobility, initial, columns
+        joint_probability(*inputs)  # what was in the caches came from another size
+        joint, taken = _timed(joint_probability, *inputs)
+        self.ours.append(taken)
         # some of the many events are enough for a time that hardly varies
-        if trajectories * length * _PER_MOVE < patience and sum(theirs) < 2 * patience:
-            total, taken = _timed(naive, transition, initial * columns[0], columns[1:], regions)
-            theirs.append(taken)
-            worst = max(worst, abs(total / joint[0] - 1))
-    point = {
-        "trajectories": trajectories,
-        "ours": float(np.median(ours)),
-        "naive": float(np.median(theirs)) if theirs else None,
-    }
-    return point, worst
+        expected = self.trajectories * self.length * _PER_MOVE
+        if expected < patience and sum(self.theirs) < 2 * patience:
+            transition, before = mobility.transition(0), initial * columns[0]
+            total, taken = _timed(naive, transition, before, columns[1:], regions)
+            self.theirs.append(taken)
+            self.difference = max(self.difference, abs(total / joint[0] - 1))
+
+    @property
+    def trajectories(self) -> int:
+        """How many satisfy the event."""
+        return int(self.width**self.length)
+
+    def found(self) -> dict[str, Any]:
+        """Return the medians."""
+        return {
+            "trajectories": self.trajectories,
+            "ours": float(np.median(self.ours)),
+            "naive": float(np.median(self.theirs)) if self.theirs else None,
+        }
 
 
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:

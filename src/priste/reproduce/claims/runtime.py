@@ -12,6 +12,7 @@ from priste.reproduce.verdicts import Missing, Results, Verdict, less, told
 CLAIMS = Claims()
 
 _FITS_WELL = 0.9  # R² of a law that describes the times
+_OVERHEAD = 5  # times the shortest time: from there on a call itself does not matter
 _LINEAR = 1.2  # an exponent that is one but for what a measurement adds
 
 
@@ -31,8 +32,13 @@ def _fits(x: list[float], seconds: list[float]) -> dict[str, tuple[float, float]
     return found
 
 
-def _runtime(results: Results, kind: str, who: str) -> tuple[dict[str, tuple[float, float]], int]:
+def _runtime(
+    results: Results, kind: str, who: str, *, beyond: float = 0.0
+) -> tuple[dict[str, tuple[float, float]], int]:
+    """Return the fits to times of at least `beyond` times the shortest, and how many these are."""
     points = [p for p in results.measured("runtime")["points"][kind] if p[who] is not None]
+    shortest = min((p[who] for p in points), default=0.0)
+    points = [p for p in points if p[who] >= beyond * shortest]
     if len(points) < 3:
         raise Missing("fewer than three points were measured")
     return _fits([p[kind] for p in points], [p[who] for p in points]), len(points)
@@ -59,7 +65,7 @@ def ours_length(results: Results) -> Verdict:
 @CLAIMS.stated("V-D, event width")
 def naive_width(results: Results) -> Verdict:
     """Adding up trajectories takes time exponential in the event's width."""
-    fits, n = _runtime(results, "width", "naive")
+    fits, n = _runtime(results, "width", "naive", beyond=_OVERHEAD)
     power, as_power = fits["power"]
     numbers = (
         f"a power of the width, {power:.2f} for events of 5 steps (R² {as_power:.3f}; as an "
@@ -108,7 +114,8 @@ class _Trend(NamedTuple):
     """How a measure goes with the threshold, from the shortest to the longest.
 
     It `holds` if it goes the claimed way from the first to the last and nowhere back, and `always`
-    if it does so from each to the next. From `settled` on nothing changes.
+    if it does so from each to the next. From `settled` on nothing changes, if that is before the
+    longest.
     """
 
     holds: bool
@@ -117,7 +124,7 @@ class _Trend(NamedTuple):
     words: str
 
 
-def _trend(results: Results, name: str, *, falls: bool = False) -> _Trend:
+def _trend(results: Results, name: str, *, falls: bool = False, as_ratios: bool = False) -> _Trend:
     by_threshold = {row["threshold"]: row for row in results.measured("thresholds")["rows"]}
     if None not in by_threshold:
         raise Missing("the solver's table is not complete")
@@ -125,6 +132,8 @@ def _trend(results: Results, name: str, *, falls: bool = False) -> _Trend:
     rows = list(by_threshold.values())
     sign = -1 if falls else 1
     runs = [sign * np.array(row[name], dtype=float) for row in rows]
+    if as_ratios:
+        runs = [np.log(values) for values in runs]
     if min(map(len, runs)) < 2:
         raise Missing("there are too few runs to compare")
     pairs, n = list(pairwise(runs)), len(runs) - 1
@@ -133,12 +142,14 @@ def _trend(results: Results, name: str, *, falls: bool = False) -> _Trend:
     return _Trend(
         less(runs[0], runs[-1]) and not any(less(later, one, n) for one, later in pairs),
         all(less(one, later, n) for one, later in pairs),
-        rows[changing.index(False)]["threshold"],
+        math.inf if all(changing[:-1]) else rows[changing.index(False)]["threshold"],
         f"{words}; with the exact test {float(np.mean(exact[name])):.3g}",
     )
 
 
 def _settled(trend: _Trend) -> str:
+    if trend.settled == math.inf:
+        return "but not from each to the next beyond chance"
     return f"up to {trend.settled:g} s; longer ones change nothing beyond chance"
 
 
@@ -153,7 +164,7 @@ def fewer_undecided(results: Results) -> Verdict:
 @CLAIMS.stated("V-D, table")
 def longer_runs(results: Results) -> Verdict:
     """The longer the threshold, the longer the run."""
-    trend = _trend(results, "seconds")
+    trend = _trend(results, "seconds", as_ratios=True)
     return told(trend.holds, f"seconds a run: {trend.words}", _settled(trend), always=trend.always)
 
 
