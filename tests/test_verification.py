@@ -1,5 +1,7 @@
 """The long checks run, in small, and each of them can fail."""
 
+import json
+
 import pytest
 from verification import CHECKS
 from verification.__main__ import main, summary
@@ -15,6 +17,7 @@ def test_each_check_agrees_and_notices_its_mistake(name: str) -> None:
     assert [f for f in report.findings if f.passed is False] == []
     assert report.findings[-1].what.startswith("put in on purpose")
     assert len(report.findings) > 1
+    assert json.loads(json.dumps(report))  # it can be kept
 
 
 def test_a_finding_that_fails_is_an_error_and_one_that_is_missing_is_not(

@@ -68,7 +68,8 @@ def estimates(cases: int) -> Finding:
         loss = np.sign(rises) * truly
         above, below, seen = above + (mean - half > loss), below + (mean + half < loss), seen + 1
     said = f"{seen} streams, the interval of 99 % lies above in {above}, below in {below}"
-    return Finding("the loss by all ways", said, binom.sf(above - 1, seen, 0.025) >= ALARM)
+    p = float(binom.sf(above - 1, seen, 0.025))
+    return Finding("the loss by all ways", f"{said}, {shown(p)}", p >= ALARM)
 
 
 def counted(effort: float, *, mistaken: bool) -> Iterator[Finding]:

@@ -43,9 +43,9 @@ class Effort(NamedTuple):
 
 
 FULL = Effort(
-    Runs(100, 10, 2),
-    Runs(40, 10, 2),
-    Runs(20, 5, 2),
+    Runs(100, 10, 3),
+    Runs(40, 10, 3),
+    Runs(20, 5, 3),
     Runs(10, 0, 0),
     steps=50,
     audited=1,

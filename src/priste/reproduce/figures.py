@@ -21,6 +21,9 @@ TITLES = {
 _COLOURS = ("#22577a", "#c9403a", "#e0a030", "#57a773", "#8a5a9e", "#777777", "#4fb3bf", "#a0522d")
 
 
+_ENOUGH = 5  # runs for an interval that says something
+
+
 def draw(experiment: Experiment, results: Results) -> Figure:
     """Draw an experiment: a column per method, a row per panel or measure."""
     if experiment.axis == "time":
@@ -82,16 +85,21 @@ def _over_epsilon(experiment: Experiment, results: Results) -> Figure:
 
 
 def _line(axes: Axes, results: Results, curve: Curve, method: str, name: str, colour: str) -> None:
+    """Draw means over runs, with intervals, or with each run where they are few."""
     points = []
     for k, setting in enumerate(curve.settings):
         record = _record(results, curve, k, method)
-        if record is not None:
-            points.append((setting.epsilon, *record.mean(name)))
+        if record is None:
+            continue
+        mean, half = record.mean(name)
+        if len(record) < _ENOUGH:
+            runs, half = record.values(name).mean(axis=1), 0.0
+            axes.plot([setting.epsilon] * len(runs), runs, "_", color=colour, ms=5, alpha=0.6)
+        points.append((setting.epsilon, mean, half))
     if points:
-        x, mean, half = np.array(points).T
-        half = np.where(np.isfinite(half), half, 0.0)
+        x, means, halves = np.array(points).T
         axes.errorbar(
-            x, mean, half, color=colour, lw=1.4, marker="o", ms=3, capsize=2, label=curve.label
+            x, means, halves, color=colour, lw=1.4, marker="o", ms=3, capsize=2, label=curve.label
         )
 
 

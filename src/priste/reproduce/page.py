@@ -43,7 +43,8 @@ CHOICES = (
     "Checks are decided by our exact test. The paper allows CPLEX a second for each and releases "
     "nothing that is not decided then; only its table of thresholds is made so here, on the "
     "synthetic map with the 1-PLM and ε = 0.5 (the paper does not say which; its unit is km).",
-    "Claims are judged beyond 95 % intervals of differences between runs with the same seeds.",
+    "Claims are judged beyond 95 % intervals of differences between runs with the same seeds. "
+    "Figures have these intervals too, or a dash for each run where they are few.",
 )
 
 
