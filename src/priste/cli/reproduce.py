@@ -55,6 +55,8 @@ def reproduce(
         why = f" ({condition})" if condition else ""
         say(f"{verdict}{why}: {text} [{where}]" + (f"\n    {numbers}" if numbers else ""))
     say("\n" + counted((row[2], row[3]) for row in table.rows))
+    if fast:
+        say("With so few runs little rises above chance: these verdicts are for trying.")
     for why in results.why_missing.values():
         say(f"Missing: {why}")
     say(f"Report:  {files[0]}")
