@@ -102,7 +102,7 @@ def test_a_program_that_does_not_start_says_why(tmp_path: Path) -> None:
         (
             "Looking in indexes: https://me:secret@packages.example\n"
             "ERROR: No matching distribution found for qif\n"
-            "WARNING: Location '/opt/pypi' is ignored\n[notice] A new release of pip",
+            "WARNING: Location '/srv/wheels' is ignored\n[notice] A new release of pip",
             "ERROR: No matching distribution found for qif",
         ),
         (
