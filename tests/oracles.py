@@ -10,9 +10,12 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from priste.calibration import Retry
 from priste.checks import Array
-from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not
+from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not, presence
+from priste.grid import Grid
 from priste.hidden_ways import HiddenWay, Seen
+from priste.mechanisms import Exponential
 from priste.mobility import Mobility
 from priste.protection import Protect
 from priste.protector import Protector
@@ -355,6 +358,17 @@ def best_remap_loss(cost: Array, cuts: Sequence[Array]) -> float:
     )
     assert result.status == 0, result.message
     return float(result.fun)
+
+
+def loop_of_many_ways() -> Protector:
+    """The published loop on a line of five cells, where many hidden ways lead to a sequence."""
+    line = Grid(1, 5)
+    return Protector(
+        Mobility.gaussian(line, sigma=2.0),
+        Exponential(line, 2.0),
+        Protect(presence({0}, [1, 2]), 0.3),
+        calibration=Retry(decay=0.7),
+    )
 
 
 def all_ways(protector: Protector, sequence: tuple[int, ...]) -> Seen:

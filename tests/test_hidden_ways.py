@@ -14,15 +14,10 @@ from priste import (
 )
 from priste.errors import AuditError, WaysLostError
 from priste.hidden_ways import Seen, shares
-from tests.oracles import all_ways
+from tests.oracles import all_ways, loop_of_many_ways
 
+LOOP = loop_of_many_ways()
 LINE = Grid(1, 5)
-LOOP = Protector(
-    Mobility.gaussian(LINE, sigma=2.0),
-    Exponential(LINE, 2.0),
-    Protect(presence({0}, [1, 2]), 0.3),
-    calibration=Retry(decay=0.7),
-)
 
 
 def vectors(seen: Seen, number: int = 0) -> np.ndarray:

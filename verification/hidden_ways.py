@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.stats import binom
-from tests.oracles import all_ways
+from tests.oracles import all_ways, loop_of_many_ways
 
 from priste import (
     Exponential,
@@ -74,14 +74,7 @@ def estimates(cases: int) -> Finding:
 
 def counted(effort: float, *, mistaken: bool) -> Iterator[Finding]:
     """Count how often each way stays, against the weight it is given."""
-    line = Grid(1, 5)
-    loop = Protector(
-        Mobility.gaussian(line, sigma=2.0),
-        Exponential(line, 2.0),
-        Protect(presence({0}, [1, 2]), 0.3),
-        calibration=Retry(decay=0.7),
-    )
-    random = np.random.default_rng(7)
+    loop, random = loop_of_many_ways(), np.random.default_rng(7)
     for sequence in SEQUENCES:
         seen = all_ways(loop, sequence)
         for ways in (3, 12):

@@ -1,5 +1,6 @@
 """Track tables for tests: made up, or the real data if it lies beside the project."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +29,12 @@ def random_table(n: int, seed: int) -> pd.DataFrame:
 
 
 def shared_data(name: str) -> Path:
-    """Real data for trying things on, kept beside the project and not part of it."""
-    folder = Path(__file__).parents[3] / "shared" / "data" / name
-    if not folder.exists():
-        pytest.skip(f"tracks of real people are not passed on with the project (wanted: {name})")
-    return folder
+    """Tracks of real people, kept beside the project (or in PRISTE_TRACKS) and not part of it."""
+    beside = Path(__file__).parents[3] / "shared" / "data"
+    path = Path(os.environ.get("PRISTE_TRACKS", beside)) / name
+    if not path.exists():
+        pytest.skip(
+            "this reads tracks of real people, whose terms do not let us pass them on; to run it, "
+            f"set PRISTE_TRACKS to a folder that has {name}"
+        )
+    return path

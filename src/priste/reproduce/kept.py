@@ -37,16 +37,17 @@ class Record:
         return interval(self.values(name).mean(axis=1))
 
 
-def interval(values: Array, comparisons: int = 1) -> tuple[float, float]:
-    """Return the mean, and half the width of its 95 % interval (Student's).
+def interval(values: Array, comparisons: int = 1, level: float = 0.95) -> tuple[float, float]:
+    """Return the mean, and half the width of its interval of this confidence (Student's).
 
-    Of so many `comparisons` at once, all intervals hold together with 95 %.
+    Of so many `comparisons` at once, all intervals hold together with it.
     """
     n = len(values)
     if n < 2:
         return float(np.mean(values)), math.inf
     spread = values.std(ddof=1) / math.sqrt(n)
-    return float(values.mean()), float(stats.t.ppf(1 - 0.025 / comparisons, n - 1) * spread)
+    tail = (1 - level) / 2 / comparisons
+    return float(values.mean()), float(stats.t.ppf(1 - tail, n - 1) * spread)
 
 
 class Kept:

@@ -61,22 +61,25 @@ def reproduce(
 
 
 def _unusable(people: Sequence[Path], effort: Effort, why: dict[str, str]) -> set[str]:
-    """Return the maps of Geolife that nobody, or not the first person, fills, and note why.
+    """Return the maps of Geolife that the first person does not fill, and note why.
 
     The main map everybody must fill.
     """
     if not people:
         why["geolife"] = NO_GEOLIFE
         return set(PLACES)
-    for person in people:
+    first, *others = people
+    for person in others:
         prepare(person, "geolife", effort.steps)
-    if len(people) == 1:
+    if not others:
         why["others"] = NO_OTHERS
     missing = set()
     for place in PLACES:
         try:
-            prepare(people[0], place, effort.steps)
+            prepare(first, place, effort.steps)
         except TrackError as error:
+            if place == "geolife":
+                raise
             why[place] = f"the map “{place}”: {error}"
             missing.add(place)
     return missing

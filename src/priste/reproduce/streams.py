@@ -97,4 +97,4 @@ def estimated(
     ]
     odds = np.array([found.worst.odds[steps - 1], *(a.findings[number].odds[-1] for a in again)])
     direction, *moved = np.log(odds[:, 1] / odds[:, 0])
-    return interval(np.sign(direction) * np.array(moved), comparisons=5)  # of 95 % for all: 99 %
+    return interval(np.sign(direction) * np.array(moved), level=0.99)

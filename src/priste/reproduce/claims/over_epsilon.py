@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from priste.checks import Array
-from priste.reproduce.claims.registry import Claims, figures, give_or_take, percent
+from priste.reproduce.claims.registry import Claims, figures, give_or_take, percent, pooled
 from priste.reproduce.settings import Setting
 from priste.reproduce.verdicts import (
     Claim,
@@ -61,13 +61,6 @@ def _pairs(results: Results, name: str) -> list[tuple[Setting, Setting]]:
     return [pair for settings in by_epsilon for pair in combinations(settings, 2)]
 
 
-def _pooled(measure: Callable[[Setting], Array], settings: tuple[Setting, ...]) -> Array:
-    """Return a measure of each run, the mean over settings."""
-    values = [measure(setting) for setting in settings]
-    n = min(map(len, values))
-    return np.asarray(np.mean([v[:n] for v in values], axis=0))
-
-
 def _stricter_is_not_always_better(results: Results, name: str) -> Verdict:
     pairs = _pairs(results, name)
     nearer, farther = 0, []
@@ -117,7 +110,7 @@ def _rises(results: Results, name: str) -> Verdict:
     curves = results.curves(name)
     by_epsilon = list(zip(*curves.values(), strict=True))
     budgets, errors = (
-        [_pooled(measure, settings) for settings in by_epsilon]
+        [pooled(measure, settings) for settings in by_epsilon]
         for measure in (results.budgets, results.errors)
     )
     holds = less(budgets[0], budgets[-1]) and less(errors[-1], errors[0])
@@ -186,7 +179,7 @@ def _extreme_steps(results: Results, setting: Setting) -> Array:
 def _steep_is_heavy(results: Results, name: str) -> Verdict:
     strictest, *_, loosest = results.curves(name).values()
     slopes = [_slope(results, settings) for settings in (strictest, loosest)]
-    often = [_pooled(partial(_extreme_steps, results), of) for of in (strictest, loosest)]
+    often = [pooled(partial(_extreme_steps, results), of) for of in (strictest, loosest)]
     numbers = (
         f"steps with less than {_EXTREME:.0%} of the budget, all ε: "
         f"{percent(*(shares.mean() for shares in often))} for α = {strictest[0].alpha:g}, "
@@ -287,13 +280,13 @@ def extremes(results: Results) -> Verdict:
 
 def _falls_with_delta(measure: Callable[[Results, Setting], Array], what: str) -> Where:
     def check(results: Results, name: str) -> Verdict:
-        pooled = {
-            label: _pooled(partial(measure, results), settings)
+        by_delta = {
+            label: pooled(partial(measure, results), settings)
             for label, settings in results.curves(name).items()
             if settings[0].delta is not None
         }
-        smallest, *_, largest = pooled.values()
-        words = ", ".join(f"{v.mean():.3g} for {label}" for label, v in pooled.items())
+        smallest, *_, largest = by_delta.values()
+        words = ", ".join(f"{v.mean():.3g} for {label}" for label, v in by_delta.items())
         numbers = f"{what}, the mean over ε: {words} ({give_or_take(apart(largest, smallest))})"
         return told(less(largest, smallest), numbers)
 
@@ -314,7 +307,7 @@ def delta_saves_distance(results: Results) -> Verdict:
 
 
 def _better_with_sets(results: Results, name: str) -> Verdict:
-    found = {label: _pooled(results.errors, s) for label, s in results.curves(name).items()}
+    found = {label: pooled(results.errors, s) for label, s in results.curves(name).items()}
     without = found.pop("no set")
     better = [label for label, errors in found.items() if less(errors, without, len(found))]
     words = ", ".join(f"{errors.mean():.2f} with {label}" for label, errors in found.items())
@@ -369,7 +362,7 @@ def decay_trades(results: Results) -> Verdict:
         (results.budgets, "kept of the budget", 1),
         (results.errors, "distance", -1),
     ):
-        one, other = _pooled(measure, fast), _pooled(measure, slow)
+        one, other = pooled(measure, fast), pooled(measure, slow)
         holds &= less(sign * one, sign * other)
         words.append(
             f"{what} {figures(float(one.mean()), float(other.mean()))} "

@@ -3,7 +3,7 @@
 import numpy as np
 
 from priste.checks import Array
-from priste.reproduce.claims.registry import BASE, Claims, figures, give_or_take, percent
+from priste.reproduce.claims.registry import BASE, Claims, figures, give_or_take, percent, pooled
 from priste.reproduce.settings import EARLY, LATE, Setting
 from priste.reproduce.verdicts import Results, Verdict, apart, less, told
 
@@ -34,7 +34,7 @@ def strict_needs_nothing(results: Results) -> Verdict:
         for name in ("presence early", "presence late", "choices synthetic")
         for curve in results.experiment(name).curves
         for setting in curve.settings
-        if setting.place == "synthetic" and setting.prior == "any"
+        if setting.prior == "any"
     )
     reduced = {s: float((results.budgets_by_step(s) < 1).mean()) for s in candidates}
     untouched = [s for s, share in reduced.items() if share == 0]
@@ -154,10 +154,8 @@ def _lowest(course: Array, width: int) -> int:
 
 def _lost(results: Results, settings: list[Setting], steps: list[int] | None = None) -> Array:
     """Return the share of the budget that each run loses at some or all steps, over settings."""
-    kept = [results.budgets_by_step(setting) for setting in settings]
-    n = min(map(len, kept))
     at = slice(None) if steps is None else steps
-    return np.asarray(np.mean([1 - shares[:n, at].mean(axis=1) for shares in kept], axis=0))
+    return 1 - pooled(lambda s: results.budgets_by_step(s)[:, at].mean(axis=1), settings)
 
 
 def _all_of(results: Results, name: str) -> list[Setting]:

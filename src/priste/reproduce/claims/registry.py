@@ -1,7 +1,10 @@
 """How claims are registered, and what their checks share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+import numpy as np
+
+from priste.checks import Array
 from priste.reproduce.settings import Setting
 from priste.reproduce.verdicts import Claim, Results, Verdict
 
@@ -22,6 +25,13 @@ class Claims(list[Claim]):
             return check
 
         return register
+
+
+def pooled(measure: Callable[[Setting], Array], settings: Iterable[Setting]) -> Array:
+    """Return a measure of each run, the mean over settings."""
+    values = [measure(setting) for setting in settings]
+    n = min(map(len, values))
+    return np.asarray(np.mean([v[:n] for v in values], axis=0))
 
 
 def percent(*shares: float) -> str:
