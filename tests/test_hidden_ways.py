@@ -78,7 +78,8 @@ def test_few_ways_estimate_what_all_of_them_tell() -> None:
     last = np.array([one.realised[-1] for one in some])
     assert last.std() > 0
     assert last.mean() == pytest.approx(exact.realised[-1], rel=0.1)
-    assert f"estimated after {depth} releases, from some of the hidden ways" in str(some[0])
+    for shown in (str(some[0]), some[0]._repr_html_()):
+        assert f"estimated after {depth} releases, from some of the hidden ways" in shown
     all_of_them = audit(LOOP, 3, sequences=[sequence], ways=10_000, seed=0)
     np.testing.assert_allclose(all_of_them.realised, exact.realised, rtol=1e-14)
 

@@ -104,10 +104,10 @@ class Audit:
     def _lines(self) -> Iterator[str]:
         steps = len(self.findings[0].realised)
         how = "exact, all" if self.is_exact else "sampled, realised losses are lower bounds;"
+        if self.n_exact < steps:
+            how = f"estimated after {self.n_exact} releases, from some of the hidden ways;"
         yield f"Audit of {self.algorithm} ({how} {self.n_sequences} sequences of {steps} releases)"
         yield from self.about
-        if self.n_exact < steps:
-            yield f"estimated after {self.n_exact} releases, from some of the hidden ways"
         for finding in self.findings:
             verdict = "kept" if finding.excess <= TOLERANCE else "NOT KEPT"
             yield f"\n{finding.protection.event!r}: {verdict}"
