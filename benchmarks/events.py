@@ -15,7 +15,7 @@ def main() -> None:
     column = PlanarLaplace(GRID, 0.5).emission()[:, 210]
 
     def quantify(event: Event) -> None:
-        privacy_loss(event, mobility, [column] * (event.steps[-1] + 1), BELIEFS)
+        privacy_loss(event, mobility, [column] * (event.steps[-1] + 1), prior=BELIEFS)
 
     lengths = [5, 10, 20, 50, 100, 200]
     widths = [5, 10, 20, 50, 100, 200]

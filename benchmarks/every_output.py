@@ -29,7 +29,13 @@ def main() -> None:
 def certify() -> None:
     """One candidate that passes, so that all 400 outputs are really looked at."""
     mobility = Mobility.gaussian(GRID, 3.0)
-    guard = Protector(mobility, PlanarLaplace(GRID, 1.0), Protect(EVENT, EPSILON))
+    guard = Protector(
+        mobility,
+        PlanarLaplace(GRID, 1.0),
+        Protect(EVENT, EPSILON),
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
+    )
     for cell in mobility.sample(5, seed=0).tolist():
         guard.release(cell)
     situation = guard._left.arrive().situation()
@@ -61,7 +67,12 @@ def stream() -> None:
         ) -> list[float]:
             mechanism = PlanarLaplace(GRID, 1.0)
             guard = Protector(
-                mobility, mechanism, Protect(EVENT, EPSILON), AnyPrior(), calibration, seed=1
+                mobility,
+                mechanism,
+                Protect(EVENT, EPSILON),
+                prior=AnyPrior(),
+                calibration=calibration,
+                seed=1,
             )
             return [release.private.budget for release in guard.stream(path)]
 

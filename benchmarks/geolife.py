@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.utility import interval
-from priste import EveryOutput, Exact, OptimalRemap, PlanarLaplace, Protect, presence
+from priste import EveryOutput, NoNoise, OptimalRemap, PlanarLaplace, Protect, presence
 from priste.tracks import LocalMap, NamedProtection, clean, fit_model, protect_track
 from priste.tracks.geolife import read_geolife
 
@@ -50,7 +50,7 @@ def measured(folder: Path) -> dict[str, tuple[float, float, float]]:
     print(f"Geolife: {folder.name}, mean error in km over {len(chosen)} days, 400 cells, ε = 1")
     for who in ("known", "near", "any"):
         for name, mechanism, calibration in (
-            ("remap alone", Exact(place.grid), OptimalRemap()),
+            ("remap alone", NoNoise(place.grid), OptimalRemap()),
             ("remap over noise", PlanarLaplace(place.grid, 1.0), OptimalRemap()),
             ("every output", PlanarLaplace(place.grid, 1.0), EveryOutput()),
         ):

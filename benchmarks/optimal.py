@@ -10,11 +10,11 @@ import numpy as np
 from benchmarks.measure import report
 from priste import (
     AnyPrior,
-    Exact,
     Grid,
     KnownPrior,
     Mobility,
     NearPrior,
+    NoNoise,
     OptimalRemap,
     Protect,
     Protector,
@@ -41,7 +41,14 @@ def main() -> None:
 def situations(grid: Grid, sigma: float, prior: Prior, steps: int) -> list[tuple[Situation, float]]:
     """The situations of a stream, and how long each step took."""
     mobility = Mobility.gaussian(grid, sigma)
-    guard = Protector(mobility, Exact(grid), Protect(EVENT, 0.5), prior, OptimalRemap(), seed=0)
+    guard = Protector(
+        mobility,
+        NoNoise(grid),
+        Protect(EVENT, 0.5),
+        prior=prior,
+        calibration=OptimalRemap(),
+        seed=0,
+    )
     found = []
     for cell in mobility.sample(steps, seed=0).tolist():
         now = guard._left.arrive().situation()

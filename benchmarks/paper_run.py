@@ -18,9 +18,9 @@ def protector(sigma: float, budget: float, seed: int) -> Protector:
         Mobility.gaussian(GRID, sigma),
         PlanarLaplace(GRID, budget),
         Protect(EVENT, EPSILON),
-        AnyPrior(),
-        Retry(),
-        seed,
+        prior=AnyPrior(),
+        calibration=Retry(),
+        seed=seed,
     )
 
 

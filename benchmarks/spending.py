@@ -13,11 +13,11 @@ import numpy as np
 
 from benchmarks.utility import interval
 from priste import (
-    Exact,
     Grid,
     KnownPrior,
     Mobility,
     NearPrior,
+    NoNoise,
     Protect,
     Protector,
     presence,
@@ -62,6 +62,8 @@ def error(
     prior = KnownPrior(uniform) if belief == "known" else NearPrior(uniform, 0.1)
     mobility = Mobility.gaussian(GRID, sigma)
     remap = Remembering(plans, spending=way)
-    guard = Protector(mobility, Exact(GRID), Protect(EVENT, epsilon), prior, remap, seed=seed)
+    guard = Protector(
+        mobility, NoNoise(GRID), Protect(EVENT, epsilon), prior=prior, calibration=remap, seed=seed
+    )
     path = mobility.sample(STEPS, seed=1000 + seed).tolist()
     return float(np.mean([GRID.distances[r.private.true_cell, r.cell] for r in guard.stream(path)]))

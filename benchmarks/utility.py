@@ -18,10 +18,10 @@ import numpy as np
 from priste import (
     AnyPrior,
     EveryOutput,
-    Exact,
     Grid,
     KnownPrior,
     Mobility,
+    NoNoise,
     PlanarLaplace,
     Protect,
     Protector,
@@ -56,7 +56,7 @@ def error(setting: Setting, seed: int, plans: Planned) -> float:
     """The mean distance between true and released cell of one stream."""
     mobility = Mobility.gaussian(GRID, setting.sigma)
     uniform = np.full(GRID.n_cells, 1 / GRID.n_cells)
-    mechanism = Exact(GRID) if setting.method == "remap alone" else PlanarLaplace(GRID, 1.0)
+    mechanism = NoNoise(GRID) if setting.method == "remap alone" else PlanarLaplace(GRID, 1.0)
     calibration = {"every output": EveryOutput(), "retry": Retry()}.get(
         setting.method, Remembering(plans)
     )
@@ -64,8 +64,8 @@ def error(setting: Setting, seed: int, plans: Planned) -> float:
         mobility,
         mechanism,
         Protect(EVENT, setting.epsilon),
-        KnownPrior(uniform) if setting.prior == "known" else AnyPrior(),
-        calibration,  # type: ignore[arg-type]
+        prior=KnownPrior(uniform) if setting.prior == "known" else AnyPrior(),
+        calibration=calibration,  # type: ignore[arg-type]
         seed=seed,
     )
     path = mobility.sample(STEPS, seed=10_000 + seed).tolist()

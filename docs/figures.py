@@ -11,10 +11,12 @@ from matplotlib.axes import Axes
 from scaling_table import scaling_figure
 
 from priste import (
-    Exact,
+    AnyPrior,
+    EveryOutput,
     Grid,
     KnownPrior,
     Mobility,
+    NoNoise,
     OptimalRemap,
     PlanarLaplace,
     Protect,
@@ -23,7 +25,7 @@ from priste import (
     presence,
     prior_odds,
 )
-from priste.odds import as_odds
+from priste.wording import as_odds
 
 IMAGES = Path(__file__).parent / "images"
 INK, SECRET, TRUE, RELEASED = "#333333", "#c9403a", "#2b6ca3", "#e39b2d"
@@ -40,7 +42,14 @@ def stream() -> None:
 
     random = np.random.default_rng(3)
     bare = [noise.emission()[:, random.choice(400, p=noise.emission()[cell])] for cell in path]
-    guard = Protector(mobility, noise, Protect(clinic, EPSILON), seed=3)
+    guard = Protector(
+        mobility,
+        noise,
+        Protect(clinic, EPSILON),
+        seed=3,
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
+    )
     releases = [guard.release(int(cell)) for cell in path]
     columns = [
         noise.with_budget(r.private.budget).emission()[:, r.cell]
@@ -49,8 +58,8 @@ def stream() -> None:
         for r in releases
     ]
     before = prior_odds(clinic, mobility)
-    unprotected = posterior_odds(clinic, mobility, None, bare)
-    protected = posterior_odds(clinic, mobility, None, columns)
+    unprotected = posterior_odds(clinic, mobility, bare)
+    protected = posterior_odds(clinic, mobility, columns)
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     draw_map(left, city, region, path, [release.cell for release in releases])
@@ -104,7 +113,9 @@ def remap() -> None:
     belief = np.full(city.n_cells, 1 / city.n_cells)
     region = [cell for cell in range(city.n_cells) if cell // 12 < 2 and cell % 12 < 2]
     protect = Protect(presence(region, range(3, 8)), EPSILON)
-    guard = Protector(mobility, Exact(city), protect, KnownPrior(belief), OptimalRemap())
+    guard = Protector(
+        mobility, NoNoise(city), protect, prior=KnownPrior(belief), calibration=OptimalRemap()
+    )
     emission = OptimalRemap().plan(guard.beginning().arrive().situation()).emission
     figure, (left, middle, right) = plt.subplots(
         1, 3, figsize=(13, 4.2), layout="constrained", width_ratios=[1, 1, 1.25]

@@ -29,7 +29,7 @@ from priste import (
     Retry,
     presence,
 )
-from priste.price import prices_of_adversaries
+from priste.cli.prices import prices_of_adversaries
 from priste.priors import Prior
 
 DOCS = Path(__file__).parent
@@ -53,9 +53,9 @@ def mean_error(job: tuple[str, str, float, float]) -> float:
             mobility,
             mechanism,
             Protect(EVENT, epsilon),
-            PRIORS[prior],
-            CALIBRATIONS[calibration],
-            seed,
+            prior=PRIORS[prior],
+            calibration=CALIBRATIONS[calibration],
+            seed=seed,
         )
         path = mobility.sample(STEPS, seed=seed).tolist()
         errors += [CITY.distances[r.private.true_cell, r.cell] for r in guard.stream(path)]

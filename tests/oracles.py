@@ -3,20 +3,23 @@
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal
 
 import mpmath
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from priste.auditing.histories import History, Seen
 from priste.calibration import Retry
 from priste.checks import Array
 from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not, presence
+from priste.evidence import FourVectors
 from priste.grid import Grid
-from priste.hidden_ways import HiddenWay, Seen
 from priste.mechanisms import Exponential
 from priste.mobility import Mobility
+from priste.priors import AnyPrior
 from priste.protection import Protect
 from priste.protector import Protector
 from priste.public_state import PublicState
@@ -140,7 +143,7 @@ def two_world_prior(
 def sequence_probabilities(
     protector: Protector, path: Sequence[int]
 ) -> dict[tuple[int, ...], float]:
-    """Pr(sequence of releases | true path), over all hidden ways the algorithm can take."""
+    """Pr(sequence of releases | true path), over all hidden histories the algorithm can take."""
     found: dict[tuple[int, ...], float] = {}
 
     def follow(state: PublicState, sequence: tuple[int, ...], probability: float) -> None:
@@ -148,11 +151,14 @@ def sequence_probabilities(
             found[sequence] = found.get(sequence, 0.0) + probability
             return
         now = state.arrive()
-        for outcome in protector.calibration.outcomes(now.situation()):
+        plan = protector.calibration.plan(now.situation())
+        for outcome in plan.outcomes():
             chance = float(outcome.likelihood[path[len(sequence)]])
             if chance > 0:
                 follow(
-                    now.observe(outcome.column), (*sequence, outcome.output), probability * chance
+                    now.observe(outcome.column, plan.warm_start),
+                    (*sequence, outcome.output),
+                    probability * chance,
                 )
 
     follow(protector.beginning(), (), 1.0)
@@ -204,6 +210,111 @@ def condition_over_all_pairs(a: Array, not_a: Array, b: Array, d: Array, bound: 
     if (squares < 0).any():
         return False
     return bool((form + 2 * np.sqrt(np.outer(squares, squares)) >= 0).all())
+
+
+def condition_in_integers(
+    vectors: FourVectors, epsilon: float, *, sides: Literal["both", "event"] = "both"
+) -> bool:
+    """Tell whether no belief loses more than `epsilon`: every pair, in whole numbers only.
+
+    e^ε is rounded to 200 binary digits, far beyond what any test here can tell apart.
+    """
+    with mpmath.workprec(400):
+        bound = int(mpmath.floor(mpmath.exp(mpmath.mpf(epsilon)) * 2**200))
+    lowest = min(0, int(vectors.exponents.min()))
+    shift = 1200 - lowest  # every float is a whole multiple of 2^-1074
+
+    def whole(value: float, exponent: int) -> int:
+        top, bottom = float(value).as_integer_ratio()
+        scaled = Fraction(top, bottom) * Fraction(2) ** (shift + exponent)
+        assert scaled.denominator == 1
+        return scaled.numerator
+
+    orders = vectors.exponents.tolist()
+    a = [whole(x, lowest) for x in vectors.a]
+    not_a = [whole(x, lowest) for x in vectors.not_a]
+    b = [whole(x, e) for x, e in zip(vectors.b, orders, strict=True)]
+    d = [whole(x, e) for x, e in zip(vectors.d, orders, strict=True)]
+    turned = [(a, not_a, b, d), (not_a, a, d, b)]
+    return all(_form_is_copositive(*rows, bound) for rows in turned[: 2 if sides == "both" else 1])
+
+
+def _form_is_copositive(
+    a: list[int], not_a: list[int], b: list[int], d: list[int], bound: int
+) -> bool:
+    """Tell whether the form of Theorem IV.1, times 2 · 2^200, is copositive: pair by pair."""
+
+    def form(i: int, j: int) -> int:
+        return bound * (a[i] * d[j] + d[i] * a[j]) - (b[i] * not_a[j] + not_a[i] * b[j] << 200)
+
+    squares = [form(i, i) for i in range(len(a))]
+    if min(squares) < 0:
+        return False
+    for i in range(len(a)):
+        for j in range(i):
+            mixed = form(i, j)
+            if mixed < 0 and mixed * mixed > squares[i] * squares[j]:
+                return False
+    return True
+
+
+def four_vectors_in_fractions(
+    cells: set[int], steps: set[int], transitions: list[list[list[Fraction]]], columns: list[Array]
+) -> FourVectors:
+    """The four vectors of a presence after all columns, for every point mass; then as floats.
+
+    Forward through all states "cell, and whether it happened yet"; `transitions` are exact.
+    """
+    n, last = len(columns[0]), max(steps)
+    rows = []
+    for start in range(n):
+        prior = _visit(start, cells, steps, transitions, [], last)
+        after = _visit(start, cells, steps, transitions, columns, max(last, len(columns) - 1))
+        rows.append((*prior, *after))
+    a, not_a, b, d = (list(part) for part in zip(*rows, strict=True))
+    orders = [_order(x + y) for x, y in zip(b, d, strict=True)]
+    scale = [Fraction(2) ** -e for e in orders]
+    return FourVectors(
+        np.array([float(x) for x in a]),
+        np.array([float(x) for x in not_a]),
+        np.array([float(x * s) for x, s in zip(b, scale, strict=True)]),
+        np.array([float(x * s) for x, s in zip(d, scale, strict=True)]),
+        np.array(orders, dtype=np.int64),
+    )
+
+
+def _visit(
+    start: int,
+    cells: set[int],
+    steps: set[int],
+    transitions: list[list[list[Fraction]]],
+    columns: list[Array],
+    last: int,
+) -> tuple[Fraction, Fraction]:
+    """Pr(columns, presence) and Pr(columns, no presence) from one cell."""
+    weights = {(start, False): Fraction(1)}
+    for t in range(last + 1):
+        read: dict[tuple[int, bool], Fraction] = {}
+        for (cell, happened), weight in weights.items():
+            state = cell, happened or (t in steps and cell in cells)
+            seen = Fraction(float(columns[t][cell])) if t < len(columns) else Fraction(1)
+            read[state] = read.get(state, Fraction(0)) + weight * seen
+        weights = read
+        if t < last:
+            moved: dict[tuple[int, bool], Fraction] = {}
+            for (cell, happened), weight in weights.items():
+                for there, chance in enumerate(transitions[t][cell]):
+                    if chance:
+                        key = there, happened
+                        moved[key] = moved.get(key, Fraction(0)) + weight * chance
+            weights = moved
+    true = sum((w for (_, h), w in weights.items() if h), Fraction(0))
+    return true, sum((w for (_, h), w in weights.items() if not h), Fraction(0))
+
+
+def _order(value: Fraction) -> int:
+    """The binary order of a fraction, to within one."""
+    return value.numerator.bit_length() - value.denominator.bit_length() if value else 0
 
 
 def rising_loss_over_edges(a: Array, not_a: Array, b: Array, d: Array) -> float:
@@ -360,29 +471,31 @@ def best_remap_loss(cost: Array, cuts: Sequence[Array]) -> float:
     return float(result.fun)
 
 
-def loop_of_many_ways() -> Protector:
-    """The published loop on a line of five cells, where many hidden ways lead to a sequence."""
+def loop_of_many_histories() -> Protector:
+    """The published loop on a line of five cells: sequences have many hidden histories."""
     line = Grid(1, 5)
     return Protector(
         Mobility.gaussian(line, sigma=2.0),
         Exponential(line, 2.0),
         Protect(presence({0}, [1, 2]), 0.3),
         calibration=Retry(decay=0.7),
+        prior=AnyPrior(),
     )
 
 
-def all_ways(protector: Protector, sequence: tuple[int, ...]) -> Seen:
-    """All hidden ways in which a protector comes to a sequence of releases."""
+def all_histories(protector: Protector, sequence: tuple[int, ...]) -> Seen:
+    """All hidden histories in which a protector comes to a sequence of releases."""
     beginning = protector.beginning()
-    ways = [HiddenWay(beginning, beginning.evidence)]
+    histories = [History(beginning, beginning.evidence)]
     for output in sequence:
         after = []
-        for way in ways:
-            state = way.state.arrive()
-            truth = way.truth if state.step == 0 else tuple(e.advance() for e in way.truth)
-            for outcome in protector.calibration.outcomes(state.situation()):
+        for history in histories:
+            state = history.state.arrive()
+            truth = history.truth if state.step == 0 else tuple(e.advance() for e in history.truth)
+            plan = protector.calibration.plan(state.situation())
+            for outcome in plan.outcomes():
                 if outcome.output == output:
                     likely = tuple(e.observe(outcome.likelihood) for e in truth)
-                    after.append(HiddenWay(state.observe(outcome.column), likely))
-        ways = after
-    return Seen(sequence, ways)
+                    after.append(History(state.observe(outcome.column, plan.warm_start), likely))
+        histories = after
+    return Seen(sequence, histories)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from priste.checks import Array
 from priste.events import Event, at, at_least
+from priste.evidence import FourVectors
 
 
 def events(n_cells: int, n_steps: int, depth: int = 4) -> st.SearchStrategy[Event]:
@@ -67,3 +68,18 @@ def random_stochastic(
 
 def generators() -> st.SearchStrategy[Any]:
     return st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+def far_apart(random: np.random.Generator, orders: int) -> FourVectors:
+    """Four vectors with likelihoods, and odds, spread over many binary orders."""
+    n = int(random.integers(2, 6))
+    small = np.exp2(-random.uniform(0, random.choice([1, 50, 800]), n))
+    a = np.where(random.random(n) < 0.5, small / 2, 1 - small / 2)
+    a[random.random(n) < 0.1] = random.integers(2)
+    not_a = np.where(a == 1 - small / 2, small / 2, 1 - a)
+    rise = np.exp2(random.choice([0.1, 1, 5]) * random.standard_normal(n))
+    b, d = a * rise, not_a * np.exp2(random.choice([0, 1]) * random.standard_normal(n))
+    exponents = random.integers(-orders, orders + 1, n)
+    if random.random() < 0.5:  # a few clusters: rows near each other, far from the rest
+        exponents = random.choice(exponents[:2], n) + random.integers(-20, 21, n)
+    return FourVectors(a, not_a, b, d, exponents)

@@ -7,6 +7,7 @@ from priste import (
     AnyPrior,
     AnyPriorOn,
     EmissionMatrix,
+    EveryOutput,
     KnownPrior,
     Mobility,
     NearPrior,
@@ -71,9 +72,9 @@ def test_beliefs_may_drift_apart_without_bound() -> None:
     mobility = Mobility([[1.0, 0.0, 0.0], [0.0, 0.6, 0.4], [0.0, 0.5, 0.5]])
     event = presence({2}, [1])
     still_open = AnyPriorOn([1, 2])
-    loss = privacy_loss(event, mobility, [[0.9, 0.3, 0.3]] * 5_000, still_open)
+    loss = privacy_loss(event, mobility, [[0.9, 0.3, 0.3]] * 5_000, prior=still_open)
     np.testing.assert_allclose(loss, 0, atol=1e-10)
-    steps = privacy_loss(event, mobility, [[0.9, 0.3, 0.3]] * 5_000, AnyPrior())
+    steps = privacy_loss(event, mobility, [[0.9, 0.3, 0.3]] * 5_000, prior=AnyPrior())
     # who thought cell 0 (where the event cannot happen) likely is proved right, threefold a step
     np.testing.assert_allclose(steps[:360], np.log(3) * np.arange(1, 361), rtol=1e-9)
     assert steps[-1] > 400
@@ -83,8 +84,15 @@ def test_weights_that_underflow_pass_no_test() -> None:
     # from cell 0 the release has a probability that floating point can hardly hold
     mobility = Mobility([[1 - 1e-300, 1e-300], [0.5, 0.5]])
     matrix = EmissionMatrix([[1.0, 0.0], [1.0 - 1e-15, 1e-15]])
-    guard = Protector(mobility, matrix, Protect(presence({1}, [3]), 5.0), seed=0)
-    state = guard.beginning().arrive().observe(matrix.lottery()[:, 0]).arrive()
+    guard = Protector(
+        mobility,
+        matrix,
+        Protect(presence({1}, [3]), 5.0),
+        seed=0,
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
+    )
+    state = guard.beginning().arrive().observe(matrix.lottery()[:, 0], None).arrive()
     faint = matrix.lottery()[:, 1]
     assert not state.situation().allows(faint * 2.0**-60)
     losses = privacy_loss(presence({1}, [3]), mobility, [faint * 2.0**-60] * 40)
@@ -94,17 +102,17 @@ def test_weights_that_underflow_pass_no_test() -> None:
 def test_an_event_too_faint_for_floating_point_counts_as_impossible() -> None:
     mobility = Mobility([[1.0, 5e-324], [0.0, 1.0]])
     with pytest.raises(EventError, match="cannot happen"):
-        privacy_loss(presence({1}, [1]), mobility, [[0.5, 0.5]], KnownPrior([1, 0]))
-    losses = privacy_loss(presence({1}, [1]), mobility, [[0.9, 0.3]] * 3, AnyPrior())
+        privacy_loss(presence({1}, [1]), mobility, [[0.5, 0.5]], prior=KnownPrior([1, 0]))
+    losses = privacy_loss(presence({1}, [1]), mobility, [[0.9, 0.3]] * 3, prior=AnyPrior())
     assert losses == pytest.approx(np.log(3) * np.array([1, 2, 3]), rel=1e-9)
 
 
 def test_an_event_the_mobility_rules_out_is_refused() -> None:
     stuck = Mobility(np.eye(3))
     with pytest.raises(EventError, match="under this mobility and prior the event cannot happen"):
-        privacy_loss(presence({0}, [4]), stuck, [np.ones(3)], AnyPriorOn([1, 2]))
+        privacy_loss(presence({0}, [4]), stuck, [np.ones(3)], prior=AnyPriorOn([1, 2]))
     with pytest.raises(EventError, match="under this mobility and prior the event cannot fail"):
-        privacy_loss(presence({0}, [4]), stuck, [np.ones(3)], AnyPriorOn([0]))
+        privacy_loss(presence({0}, [4]), stuck, [np.ones(3)], prior=AnyPriorOn([0]))
 
 
 @pytest.mark.parametrize(

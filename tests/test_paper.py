@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from priste import (
+    AnyPrior,
     EventError,
     Exponential,
     Grid,
@@ -140,6 +141,7 @@ def test_erratum_the_first_location_set_is_that_of_the_prior_itself() -> None:
             Protect(at(0, 4), 5.0),
             calibration=Retry(),
             seed=seed,
+            prior=AnyPrior(),
         )
         released.add(protector.release(0).cell)
     assert released == {0, 1}  # under the literal reading it would be {1, 2}

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from priste import (
+    AnyPrior,
     AnyPriorOn,
     EventError,
     Exponential,
@@ -32,6 +33,7 @@ def protector(**changes: object) -> Protector:
         "mobility": MOBILITY,
         "mechanism": Exponential(GRID, 2.0),
         "protections": Protect(EVENT, 0.5),
+        "prior": AnyPrior(),
         "calibration": Retry(),
         "seed": 3,
     }
@@ -71,7 +73,7 @@ def test_the_diary_s_losses_are_those_of_the_released_columns(prior: Prior) -> N
         budget = release.private.budget
         emission = Exponential(GRID, budget).emission() if budget else np.full((6, 6), 1 / 6)
         columns.append(emission[:, release.cell])
-        expected = privacy_loss(EVENT, MOBILITY, columns, prior)[-1]
+        expected = privacy_loss(EVENT, MOBILITY, columns, prior=prior)[-1]
         assert release.private.losses[0] == pytest.approx(expected, rel=1e-10, abs=1e-12)
 
 

@@ -79,10 +79,10 @@ def test_odds_and_loss_of_a_known_prior_tell_the_same_story() -> None:
     event = presence({1, 2}, [2, 4])
     emissions = list(random.random((7, 4)))
     before = prior_odds(event, mobility, initial)
-    after = posterior_odds(event, mobility, initial, emissions)
-    loss = privacy_loss(event, mobility, emissions, KnownPrior(initial))
+    after = posterior_odds(event, mobility, emissions, initial=initial)
+    loss = privacy_loss(event, mobility, emissions, prior=KnownPrior(initial))
     np.testing.assert_allclose(loss, np.abs(np.log(after / before)), rtol=1e-12, atol=0)
-    one_sided = privacy_loss(event, mobility, emissions, KnownPrior(initial), sides="event")
+    one_sided = privacy_loss(event, mobility, emissions, prior=KnownPrior(initial), sides="event")
     np.testing.assert_allclose(one_sided, np.log(after / before), rtol=1e-11, atol=0)
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priste import EvidenceError, edges, within, worst_case_loss
+from priste import EvidenceError, within, worst_case_loss
+from priste import worst_case_kernels as kernels
 from priste.checks import Array
 from priste.worst_case import checked, worst_case
 from tests.cplex_oracle import balanced_form, smallest_value, theorem_checks
@@ -118,7 +119,9 @@ def test_no_pair_that_fails_is_passed_over(
     vectors = random_vectors(random, n, shift=shift, **kind)
     both = worst_case_loss(*vectors)
     single = max(
-        edges.edge_loss(*side, i, i)[0] for side in (vectors, mirrored(vectors)) for i in range(n)
+        kernels.vertex_loss(*(float(part[i]) for part in side))
+        for side in (vectors, mirrored(vectors))
+        for i in range(n)
     )
     for epsilon in (both * (1 - 1e-6), both * (1 + 1e-6), around * both, single * (1 + 1e-6)):
         if not 0.001 < epsilon < 100 or abs(epsilon - both) < 1e-8:

@@ -15,7 +15,7 @@ CHECKS = (
     "planar_laplace",
     "sampler",
     "streams",
-    "hidden_ways",
+    "hidden_histories",
     "remap",
     "mobility_fit",
     "paper",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from tests.oracles import best_remap_loss
 
-from priste import Exact, Grid, KnownPrior, Mobility, OptimalRemap, Protect, Protector, presence
+from priste import Grid, KnownPrior, Mobility, NoNoise, OptimalRemap, Protect, Protector, presence
 from priste.calibration.search import weights
 from priste.calibration.spending import rationed
 from priste.checks import Array
@@ -51,7 +51,12 @@ def stages(effort: float, *, mistaken: bool) -> Iterator[tuple[Array, list[Array
     for epsilon, sigma in SETTINGS[: times(len(SETTINGS), effort)]:
         mobility, remap = Mobility.gaussian(GRID, sigma), OptimalRemap()
         guard = Protector(
-            mobility, Exact(GRID), Protect(event, epsilon), KnownPrior(belief), remap, seed=1
+            mobility,
+            NoNoise(GRID),
+            Protect(event, epsilon),
+            prior=KnownPrior(belief),
+            calibration=remap,
+            seed=1,
         )
         state = guard.beginning()
         for cell in mobility.sample(times(6, effort), seed=2).tolist():
@@ -64,9 +69,9 @@ def stages(effort: float, *, mistaken: bool) -> Iterator[tuple[Array, list[Array
             factor = math.exp(protection.epsilon * (1 + 1e-3 * mistaken))
             cuts = [happens - factor * fails, fails - factor * happens]
             cost = weights(now)[:, None] * GRID.distances
-            yield cost, [cut / np.abs(cut).max() for cut in cuts], plan.bound, plan.loss
+            yield cost, [cut / np.abs(cut).max() for cut in cuts], plan.bound, plan.expected_loss
             output = int(np.argmax(plan.emission[cell]))
-            state = state.observe(plan.emission[:, output], plan.notes)
+            state = state.observe(plan.emission[:, output], plan.warm_start)
 
 
 def by_cplex(cost: Array, cuts: Sequence[Array]) -> float:

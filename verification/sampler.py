@@ -22,8 +22,7 @@ from priste import (
     Retry,
     presence,
 )
-from priste.calibration import Calibration, Situation
-from priste.calibration.search import Plan
+from priste.calibration import Calibration, CertifiedPlan, Situation
 from priste.checks import Array
 from priste.dyadic import TICKETS, winner
 from priste.randomness import Randomness
@@ -38,9 +37,9 @@ DRAWS, TICKETS_DRAWN = 1_000_000, 50_000_000
 class Planned(OptimalRemap):
     """The remap, whose plan for the one situation here is made once."""
 
-    def plan(self, situation: Situation) -> Plan:
+    def plan(self, situation: Situation) -> CertifiedPlan:
         """Return the plan of the first call."""
-        known: Plan | None = self.__dict__.get("known")
+        known: CertifiedPlan | None = self.__dict__.get("known")
         if known is None:
             known = self.__dict__["known"] = super().plan(situation)
         return known
@@ -72,9 +71,11 @@ def situation() -> Situation:
     protect = Protect(event, 0.5)
     belief = KnownPrior(np.full(GRID.n_cells, 1 / GRID.n_cells))
     mechanism = PlanarLaplace(GRID, 1.5)
-    guard = Protector(Mobility.gaussian(GRID, 1.0), mechanism, protect, belief)
+    guard = Protector(
+        Mobility.gaussian(GRID, 1.0), mechanism, protect, prior=belief, calibration=EveryOutput()
+    )
     first = guard.beginning().arrive()
-    return first.observe(mechanism.with_budget(0.2).lottery()[:, 2]).arrive().situation()
+    return first.observe(mechanism.with_budget(0.2).lottery()[:, 2], None).arrive().situation()
 
 
 @cache
@@ -82,10 +83,11 @@ def drawn(name: str, effort: float) -> tuple[Array, NDArray[np.int64]]:
     """Return the probabilities of a calibration's outputs, and how often each was drawn."""
     calibration, now = CALIBRATIONS[name], situation()
     certified = np.zeros(GRID.n_cells)
-    for outcome in calibration.outcomes(now):
+    plan = calibration.plan(now)
+    for outcome in plan.outcomes():
         certified[outcome.output] += outcome.likelihood[TRUE_CELL]
     randomness = Randomness(seed=4)
-    draw = lambda: calibration.draw(now, TRUE_CELL, randomness).output  # noqa: E731
+    draw = lambda: plan.draw(TRUE_CELL, randomness).output  # noqa: E731
     return certified, counted(draw, times(DRAWS, effort))
 
 

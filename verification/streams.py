@@ -28,7 +28,7 @@ from priste import (
     audit,
     presence,
 )
-from priste.audit import Finding as Audited
+from priste.auditing import Finding as Audited
 from priste.calibration import Calibration, Situation
 from priste.calibration.schedule import weaker_and_weaker
 from priste.checks import Array
@@ -125,8 +125,8 @@ def streams(name: str, effort: float) -> Seen:
         MOBILITY,
         Exponential(GRID, 1.0),
         Protect(EVENT, EPSILON),
-        KnownPrior(BELIEF),
-        CALIBRATIONS[name],
+        prior=KnownPrior(BELIEF),
+        calibration=CALIBRATIONS[name],
     )
     happened, released, crowds = simulated(guard, times(PEOPLE, effort))
     counted = np.zeros((GRID.n_cells**STEPS, 2), dtype=np.int64)
@@ -201,8 +201,8 @@ def one_step(
             members = waiting[outputs == output]
             if len(members):
                 released[members] = GRID.n_cells * released[members] + output
-                # without notes, as in the enumeration: each step is planned afresh
-                yield Crowd(now.observe(emission[:, output]), members)
+                # with no warm start, as in the enumeration: each step is planned afresh
+                yield Crowd(now.observe(emission[:, output], None), members)
         waiting = waiting[~passes[outputs]]
 
 
@@ -218,7 +218,7 @@ def rounds(
             passing = [mechanism.budget == 0 or situation.allows(column) for column in emission.T]
             yield emission, np.array(passing)
     elif isinstance(calibration, EveryOutput | OptimalRemap):
-        yield calibration.emission(situation), everything
+        yield calibration.plan(situation).emission, everything
 
 
 def draw(matrix: Array, cells: NDArray[np.int8], random: np.random.Generator) -> NDArray[np.intp]:

@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from itertools import combinations
 
 import numpy as np
-from tests.strategies import random_event, random_stochastic
+from tests.oracles import condition_in_integers
+from tests.strategies import far_apart, random_event, random_stochastic
 
 from priste import AnyPrior, EventError, Mobility
 from priste.checks import Array
@@ -35,6 +36,7 @@ def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
     yield in_exact_arithmetic(cases)
     yield turning_point(cases)
     yield among_random_beliefs(cases, times(20_000, effort))
+    yield however_far_apart(times(100_000, effort))
     if find_spec("cplex") is None:
         yield Finding("the global optimum of CPLEX", "CPLEX is not installed", None)
     else:
@@ -99,6 +101,20 @@ def turning_point(cases: list[tuple[FourVectors, float]]) -> Finding:
     )
     numbers = f"{wrong} of {len(cases)} tests turn over elsewhere than within 3e-9 of the loss"
     return Finding("the test for one ε", numbers, wrong == 0)
+
+
+def however_far_apart(count: int) -> Finding:
+    """Hold verdicts on beliefs up to 3,000 binary orders apart against whole numbers."""
+    random, wrong, passed = np.random.default_rng(5), 0, 0
+    for _ in range(count):
+        vectors = far_apart(random, 1500)
+        epsilon = float(random.choice([0.05, 0.5, 2.0, 20.0]))
+        passes = is_within(vectors, epsilon)
+        passed += passes
+        decided_at = epsilon if passes else epsilon - 3e-9
+        wrong += passes != condition_in_integers(vectors, decided_at)
+    numbers = f"{wrong} of {count:,} verdicts wrong, {passed:,} of them “within”"
+    return Finding("beliefs up to 3,000 binary orders apart, in whole numbers", numbers, wrong == 0)
 
 
 def among_random_beliefs(cases: list[tuple[FourVectors, float]], beliefs: int) -> Finding:

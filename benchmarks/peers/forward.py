@@ -41,7 +41,7 @@ def problem() -> dict[str, Any]:
 
 def one() -> Array:
     """Return the logarithms of Pr(releases, ¬E) and Pr(releases, E) for one belief."""
-    happened, failed = joint_probability(EVENT, MOBILITY, None, columns(), log=True)
+    happened, failed = joint_probability(EVENT, MOBILITY, MOBILITY.initial, columns(), log=True)
     return np.array([[failed], [happened]])
 
 

@@ -156,9 +156,15 @@ def certify(cells: int) -> Work:
     """All outputs of a mechanism that passes."""
     grid = square(cells)
     protect = Protect(visit(cells), 0.5)
-    guard = Protector(neighbours(grid), PlanarLaplace(grid, 1 / grid.rows), protect)
+    guard = Protector(
+        neighbours(grid),
+        PlanarLaplace(grid, 1 / grid.rows),
+        protect,
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
+    )
     situation = guard.beginning().arrive().situation()
-    emission = EveryOutput().emission(situation)
+    emission = EveryOutput().plan(situation).emission
     return partial(situation.forbidden_output, emission)
 
 
@@ -184,7 +190,9 @@ def stream(
     path = np.random.default_rng(0).integers(cells, size=RELEASES).tolist()
 
     def run(releases: int = releases) -> None:
-        guard = Protector(mobility, mechanism, secrets, prior_on(cells), calibration, seed=1)
+        guard = Protector(
+            mobility, mechanism, secrets, prior=prior_on(cells), calibration=calibration, seed=1
+        )
         for t in range(releases):
             guard.release(path[t % RELEASES])
 

@@ -1,6 +1,6 @@
 """Spatiotemporal event privacy: quantify it, protect it, audit it."""
 
-from priste.audit import Audit, Finding, audit
+from priste.auditing import Audit, Finding, audit
 from priste.calibration import EveryOutput, OptimalRemap, Retry
 from priste.errors import (
     AuditError,
@@ -22,6 +22,7 @@ from priste.mechanisms import (
     Exponential,
     LocationSet,
     Mechanism,
+    NoNoise,
     PlanarLaplace,
     Uniform,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "Mobility",
     "MobilityError",
     "NearPrior",
+    "NoNoise",
     "OptimalRemap",
     "PlanarLaplace",
     "Prior",

@@ -17,6 +17,8 @@ _NUMBER = (int, float, np.integer, np.floating)
 FAINTEST = 2.0**-850
 """A smaller probability, about 10^-256, may have lost digits to underflow."""
 
+_BLOCK = 1 << 20  # entries that are normalised at once
+
 TOLERANCE = 1e-9
 """How far the sum of a distribution may lie from one."""
 
@@ -102,6 +104,24 @@ def numbers(values: object, what: str, error: type[PristeError], *, ndim: int) -
     return frozen(array)
 
 
+def _normalised(entries: Array, starts: NDArray[np.intp]) -> Array:
+    """Return rows that sum to one up to a tolerance, corrected so that they do to the last digit.
+
+    Row i is ``entries[starts[i]:starts[i + 1]]``. What rounding leaves over would be taken for
+    evidence, step after step. Sums are in extended precision; the largest entry of a row takes
+    what the division leaves.
+    """
+    lengths = np.diff(starts, append=len(entries))
+    sums = np.add.reduceat(entries.astype(np.longdouble), starts)
+    scaled: Array = (entries / np.repeat(sums, lengths)).astype(np.float64)
+    left = 1 - np.add.reduceat(scaled.astype(np.longdouble), starts)
+    is_largest = scaled == np.repeat(np.maximum.reduceat(scaled, starts), lengths)
+    candidates = np.flatnonzero(is_largest)
+    largest = candidates[np.searchsorted(candidates, starts)]
+    scaled[largest] += left.astype(np.float64)
+    return scaled
+
+
 def distribution(
     values: object, what: str, error: type[PristeError], *, size: int | None = None
 ) -> Array:
@@ -112,7 +132,7 @@ def distribution(
     total = float(vector.sum())
     if abs(total - 1) > TOLERANCE:
         raise error(f"{what} must sum to 1, its sum is {total!r}; divide it by its sum")
-    return vector
+    return frozen(_normalised(vector, np.zeros(1, dtype=np.intp)))
 
 
 def stochastic(values: object, what: str, error: type[PristeError]) -> Matrix:
@@ -122,8 +142,6 @@ def stochastic(values: object, what: str, error: type[PristeError]) -> Matrix:
         matrix = sparse.csr_array(values, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         numbers(matrix.data, f"the stored entries of {what}", error, ndim=1)
-        for part in (matrix.data, matrix.indices, matrix.indptr):
-            part.setflags(write=False)
     else:
         matrix = numbers(values, what, error, ndim=2)
     if 0 in matrix.shape:
@@ -136,4 +154,17 @@ def stochastic(values: object, what: str, error: type[PristeError]) -> Matrix:
             f"the rows of {what} must sum to 1: {rows}; "
             f"divide each row by its sum (a row of zeros needs a distribution of its own)"
         )
-    return matrix
+    if not isinstance(matrix, np.ndarray):
+        matrix.data = _normalised(matrix.data, matrix.indptr[:-1])
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            part.setflags(write=False)
+        return matrix
+    rows, columns = matrix.shape
+    block = max(_BLOCK // columns, 1)  # extended precision takes twice the memory
+    dense = np.empty(matrix.shape)
+    for first in range(0, rows, block):
+        part = matrix[first : first + block]
+        starts = np.arange(0, part.size, columns)
+        dense[first : first + block] = _normalised(part.ravel(), starts).reshape(part.shape)
+    dense.setflags(write=False)
+    return dense

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from priste.grid import Grid
-from priste.odds import as_odds
 from priste.report.delivery import Delivery
 from priste.tracks import (
     Certificate,
@@ -20,6 +19,7 @@ from priste.tracks import (
     track_table,
     write,
 )
+from priste.wording import as_odds
 
 CITY = LocalMap(Grid(rows=10, columns=10, cell_size=0.8), latitude=52.52, longitude=13.40)
 ZONE, STEP, DAYS = "Europe/Berlin", "30min", 60

@@ -37,8 +37,8 @@ class AuditError(PristeError, ValueError):
     """An audit that cannot be done as asked."""
 
 
-class WaysLostError(AuditError):
-    """None of the hidden ways that an audit carried on leads to what was released next."""
+class HistoriesLostError(AuditError):
+    """None of the hidden histories that an audit carried on leads to what was released next."""
 
 
 class TrackError(PristeError, ValueError):

@@ -24,6 +24,7 @@ from priste.checks import (
 )
 from priste.errors import MobilityError
 from priste.grid import Grid
+from priste.randomness import Seed, generator
 
 
 class Mobility:
@@ -115,12 +116,12 @@ class Mobility:
         self,
         steps: int,
         *,
-        seed: int | np.random.Generator | None = None,
+        seed: Seed | None = None,
         initial: ArrayLike | None = None,
     ) -> NDArray[np.intp]:
         """Return a random path of `steps` cells, its first one drawn from `initial`."""
         steps = whole(steps, "steps", MobilityError, least=1)
-        random = np.random.default_rng(seed)
+        random = generator(seed)
         start = (
             self.initial
             if initial is None

@@ -1,6 +1,6 @@
 """What a user asks for: an event, and how much anyone may learn about it."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import get_args
 
 from priste.checks import listing, positive
@@ -13,14 +13,17 @@ _LARGEST = 200  # e^200: nobody's odds are so far from another's
 
 @dataclass(frozen=True)
 class Protect:
-    """Nobody's odds on `event` may change by more than a factor ``exp(epsilon)``.
+    """A promise: nobody's odds on `event` change by more than a factor ``exp(epsilon)``.
 
     `sides` is "both" (odds may neither rise nor fall by more) or "event" (they may not rise).
+    `name` is what reports and certificates call the event.
     """
 
     event: Event
     epsilon: float
+    _: KW_ONLY
     sides: Sides = "both"
+    name: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.event, Event):
@@ -36,3 +39,5 @@ class Protect:
             raise ProtectionError(
                 f"sides must be one of {listing(get_args(Sides))}, got {self.sides!r}"
             )
+        if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
+            raise ProtectionError(f"the name of a protection must be text, got {self.name!r}")

@@ -3,16 +3,19 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from priste.calibration import Calibration, EveryOutput
+from priste.calibration import Calibration, OptimalRemap, Plan
 from priste.checks import Array, is_whole
 from priste.errors import ProtectionError
 from priste.mechanisms.mechanism import Mechanism
 from priste.mobility import Mobility
-from priste.priors import AnyPrior, Prior
+from priste.priors import NearPrior, Prior
 from priste.protection import Protect
 from priste.public_state import PublicState
-from priste.randomness import Randomness
+from priste.randomness import Randomness, Seed
 from priste.worst_case import worst_case
+
+DEFAULT_RHO = 0.1
+"""The fraction of the belief about the start that is free, unless a prior is given."""
 
 
 @dataclass(frozen=True)
@@ -20,15 +23,13 @@ class Diary:
     """What must stay on the device: all of it may depend on where the user was.
 
     `losses` has one loss per protection: how far the worst belief's odds have moved by now, in
-    nats, under the accounting of the calibration. `column` is the probability of the released
-    cell from each true cell under that accounting; of a guarantee it may be shown to anybody.
+    nats, under the accounting of the calibration.
     """
 
     true_cell: int
     budget: float
     attempts: int
     losses: tuple[float, ...]
-    column: Array = field(repr=False, compare=False)
     remark: str = ""
 
 
@@ -36,12 +37,17 @@ class Diary:
 class Release:
     """One step of the protected stream. `step` and `cell` are public, `private` is not.
 
+    `column` is the probability of the released cell from each true cell, as it is accounted for.
+    With a calibration that guarantees ε it follows from public things, so anybody may see it; the
+    column of `Retry` shows how often the loop ran, and that depends on the true cell.
+
     `caveats` says in words what this release does not promise, if there is such a thing. Do not
     store or send the object itself: a copy of it carries the private part. Send `public()`.
     """
 
     step: int
     cell: int
+    column: Array = field(repr=False, compare=False)
     private: Diary = field(repr=False, compare=False)
     caveats: tuple[str, ...] = ()
 
@@ -54,9 +60,12 @@ class Protector:
     """Releases one perturbed cell per step so that the events stay secret.
 
     No observer whose belief about step 0 lies in `prior`, who knows how people move and everything
-    released, sees their odds on a protected event change by more than its ε. With `EveryOutput`
-    (the default) and `OptimalRemap` that holds against somebody who knows the algorithm too; with
-    `Retry` it does not.
+    released, sees their odds on a protected event change by more than its ε. With `OptimalRemap`
+    (the default) and `EveryOutput` that holds against an observer who knows the algorithm too;
+    with `Retry` it does not.
+
+    By default the belief about step 0 is the mobility's `initial`, a tenth of which may be
+    anything: ``NearPrior(mobility.initial, 0.1)``. `AnyPrior` is stronger and costs far more.
 
     Several mobility models may be given: the promise then holds for each of them. The first also
     carries the public belief that a `LocationSet` follows.
@@ -70,9 +79,10 @@ class Protector:
         mobility: Mobility | Sequence[Mobility],
         mechanism: Mechanism,
         protections: Protect | Sequence[Protect],
+        *,
         prior: Prior | None = None,
         calibration: Calibration | None = None,
-        seed: int | None = None,
+        seed: Seed | None = None,
     ) -> None:
         models = tuple(mobility) if isinstance(mobility, Iterable) else (mobility,)
         self.mobilities: tuple[Mobility, ...] = models
@@ -90,7 +100,7 @@ class Protector:
             raise ProtectionError("protections must be one or more Protect(event, epsilon)")
         for name, value, method, example in (
             ("prior", prior, "vertices", "AnyPrior() or KnownPrior(belief)"),
-            ("calibration", calibration, "draw", "EveryOutput()"),
+            ("calibration", calibration, "plan", "OptimalRemap()"),
         ):
             if value is not None and (isinstance(value, type) or not hasattr(value, method)):
                 raise ProtectionError(f"{name} must be such as {example}, got {_kind(value)}")
@@ -103,10 +113,17 @@ class Protector:
                 )
         self.mechanism = mechanism
         self.protections = asked
-        self.prior: Prior = AnyPrior() if prior is None else prior
-        self.calibration: Calibration = EveryOutput() if calibration is None else calibration
+        self.prior: Prior = (
+            NearPrior(self.mobilities[0].initial, DEFAULT_RHO) if prior is None else prior
+        )
+        self.calibration: Calibration = (
+            OptimalRemap(loss="same cell" if mechanism.distances is None else "distance")
+            if calibration is None
+            else calibration
+        )
         self._randomness = Randomness(seed)
-        self._left = self.beginning()
+        self._left = self.beginning()  # the public state after the last step
+        self._planned: tuple[PublicState, Plan] | None = None
         self._caveats = tuple(self._name_caveats())
 
     def beginning(self) -> PublicState:
@@ -128,21 +145,31 @@ class Protector:
     def release(self, true_cell: int) -> Release:
         """Release the next step of the stream. On an error nothing has changed."""
         cell = self._checked(true_cell)
-        now = self._left.arrive()
-        draw = self.calibration.draw(now.situation(), cell, self._randomness)
-        after = now.observe(draw.column, draw.notes)
-        diary = Diary(
-            cell, draw.budget, draw.attempts, self._losses(after), draw.column, draw.remark
-        )
-        self._left = after
-        return Release(now.step, draw.output, diary, self._caveats)
+        now, plan = self._next()
+        draw = plan.draw(cell, self._randomness)
+        after = now.observe(draw.column, plan.warm_start)
+        diary = Diary(cell, draw.budget, draw.attempts, self._losses(after), plan.remark)
+        release = Release(now.step, draw.output, draw.column, diary, self._caveats)
+        self._left, self._planned = after, None
+        return release
+
+    def plan(self) -> Plan:
+        """Return the plan of the next release; it follows from public things alone."""
+        return self._next()[1]
+
+    def _next(self) -> tuple[PublicState, Plan]:
+        """Return the state at the next step and its plan, made once."""
+        if self._planned is None:
+            now = self._left.arrive()
+            self._planned = now, self.calibration.plan(now.situation())
+        return self._planned
 
     def skip(self) -> None:
         """Let a step pass without a release.
 
         When to skip must not depend on where the user is: that would be a release of its own.
         """
-        self._left = self._left.arrive()
+        self._left, self._planned = self._left.arrive(), None
 
     def stream(self, true_cells: Iterable[int | None]) -> Iterator[Release]:
         """Yield the release of each true cell; `None` is a step to skip."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from priste.calibration import Situation
+from priste.calibration import Situation, WarmStart
 from priste.checks import Array
 from priste.evidence import EventModel, Evidence
 from priste.mechanisms.location_set import LocationSet
@@ -29,7 +29,7 @@ class PublicState:
     evidence: tuple[Evidence, ...]
     belief: Array
     step: int = -1
-    notes: object = None
+    warm_start: WarmStart | None = None
 
     @classmethod
     def start(
@@ -58,7 +58,7 @@ class PublicState:
         if self.step < 0:
             return replace(self, step=0)
         belief = np.asarray(self.belief @ self.mobility.transition(self.step))
-        belief /= belief.sum()  # rows of a mobility may miss one by rounding
+        belief /= belief.sum()  # rounding must not add up
         evidence = tuple(e.advance() for e in self.evidence)
         return replace(self, step=self.step + 1, evidence=evidence, belief=belief)
 
@@ -67,12 +67,15 @@ class PublicState:
         mechanism, belief = self.mechanism, self.mobility.cells(self.belief)
         if mechanism.follows_belief:
             mechanism = mechanism.for_belief(belief)
-        return Situation(mechanism, self.protections, self.evidence, belief, self.notes)
+        return Situation(mechanism, self.protections, self.evidence, belief, self.warm_start)
 
-    def observe(self, column: Array, notes: object = None) -> "PublicState":
-        """Return the state after a release whose probability from each cell is `column`."""
+    def observe(self, column: Array, warm_start: WarmStart | None) -> "PublicState":
+        """Return the state after a release whose probability from each cell is `column`.
+
+        `warm_start` is that of the plan it was drawn from: without it later plans may differ.
+        """
         joint = self.belief * column[self.mobility.cell_of_state]
         total = float(joint.sum())
         belief = joint / total if total > 0 else self.belief
         evidence = tuple(e.observe(column) for e in self.evidence)
-        return replace(self, evidence=evidence, belief=belief, notes=notes)
+        return replace(self, evidence=evidence, belief=belief, warm_start=warm_start)

@@ -33,7 +33,7 @@ def prior_odds(event: Event, mobility: Mobility, initial: ArrayLike | None = Non
 def joint_probability(
     event: Event,
     mobility: Mobility,
-    initial: ArrayLike | None,
+    initial: ArrayLike,
     emissions: Iterable[ArrayLike],
     *,
     log: bool = False,
@@ -54,9 +54,16 @@ def joint_probability(
 
 
 def posterior_odds(
-    event: Event, mobility: Mobility, initial: ArrayLike | None, emissions: Iterable[ArrayLike]
+    event: Event,
+    mobility: Mobility,
+    emissions: Iterable[ArrayLike],
+    *,
+    initial: ArrayLike | None = None,
 ) -> Array:
-    """Return Pr(E | releases) / Pr(¬E | releases) after each step."""
+    """Return Pr(E | releases) / Pr(¬E | releases) after each step.
+
+    `initial` defaults to the mobility's own.
+    """
     evidence = _start(event, mobility, initial)
     vectors = [_possible(now) for now in _observed(evidence, emissions)]
     return np.array([_odds(float(v.b[0]), float(v.d[0])) for v in vectors])
@@ -66,10 +73,14 @@ def privacy_loss(
     event: Event,
     mobility: Mobility,
     emissions: Iterable[ArrayLike],
+    *,
     prior: Prior | None = None,
     sides: Sides = "both",
 ) -> Array:
-    """Return the worst loss over the set of beliefs after each step, in nats of odds."""
+    """Return the worst loss over the set of beliefs after each step, in nats of odds.
+
+    `prior` is the set of beliefs, `AnyPrior()` if not given.
+    """
     check_sides(sides)
     prior = AnyPrior() if prior is None else prior
     evidence = Evidence.start(EventModel(event, mobility), prior).refuse_foregone()

@@ -1,24 +1,24 @@
 """Where random draws come from: the operating system, unless a seed is asked for."""
 
 import secrets
+from collections.abc import Sequence
 
 import numpy as np
 
-from priste.checks import Array, whole
+from priste.checks import Array
 from priste.dyadic import TICKETS, winner
 from priste.errors import ProtectionError
+
+Seed = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator
+"""Whatever `numpy.random.default_rng` takes, except nothing."""
 
 
 class Randomness:
     """A source of draws; secure without a seed, reproducible (and guessable) with one."""
 
-    def __init__(self, seed: int | None = None) -> None:
+    def __init__(self, seed: Seed | None = None) -> None:
         self.is_secure = seed is None
-        self._generator = (
-            None
-            if seed is None
-            else np.random.default_rng(whole(seed, "seed", ProtectionError, least=0))
-        )
+        self._generator = None if seed is None else generator(seed)
 
     def bits(self) -> int:
         """Return 53 random bits as a whole number."""
@@ -29,3 +29,13 @@ class Randomness:
     def draw(self, row: Array) -> int:
         """Return an index with exactly the probabilities of `row`, which must be dyadic."""
         return int(winner(row, self.bits()))
+
+
+def generator(seed: Seed | None) -> np.random.Generator:
+    """Return numpy's generator for a seed, or one that starts anywhere for None."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise ProtectionError(
+            f"seed must be what numpy.random.default_rng takes, such as 7; got {seed!r} ({error})"
+        ) from None

@@ -11,8 +11,9 @@ It stays below ε for every π when the quadratic form with the entries
 is nowhere negative. Where π·a is held fixed, the condition is linear in π, and a linear program
 over the simplex with one more equality has a solution with at most two positive entries. So it is
 enough to look at pairs: G_ii ≥ 0 and G_ij ≥ −√(G_ii G_jj). Scaling row i of all four vectors
-changes nothing in that, which keeps rows comparable that lie hundreds of orders of magnitude
-apart.
+changes nothing in that, so rows hundreds of binary orders apart are compared in floating point
+(`priste.worst_case_kernels`), and rows further apart with exponents of their own
+(`priste.worst_case_wide`).
 
 The other side (odds that fall) is the same with (a, b) and (not_a, d) exchanged.
 """
@@ -27,7 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
-from priste import edges
+from priste import worst_case_kernels as kernels
+from priste import worst_case_wide as wide
 from priste.checks import Array, listing, numbers, positive
 from priste.errors import EvidenceError
 from priste.evidence import Evidence, FourVectors
@@ -66,7 +68,7 @@ def worst_case_loss(
 
     The vectors hold, per vertex of the set of beliefs, Pr(E), Pr(¬E), Pr(releases, E) and
     Pr(releases, ¬E); b and d may share any positive factor. The result is in nats, ``inf`` if
-    some belief is turned into certainty; finite ones are exact up to 400.
+    some belief is turned into certainty.
     """
     return worst_case(checked(a, not_a, b, d), sides=sides).loss
 
@@ -87,26 +89,22 @@ def within(
 def worst_case(vectors: FourVectors, *, sides: Sides = "both") -> WorstCase:
     """Return the worst belief and its loss."""
     found: list[WorstCase] = []
-    a, not_a, b, d, exponents = vectors
-    rows = np.arange(len(vectors.a))
-    while len(rows) > 1 or not found:  # rows far below the likeliest: also among themselves
-        p, q, beta, delta, scale, deep = edges.scaled(
-            a[rows], not_a[rows], b[rows], d[rows], exponents[rows]
-        )
-        for rising in _directions(sides):
+    p, q, beta, delta, scale, comparable = kernels.scaled(*vectors)
+    for rising in _directions(sides):
+        if comparable:
             turned = (p, q, beta, delta) if rising else (q, p, delta, beta)
-            loss, i, j, ratio = edges.largest(*turned)
-            # back from the scaled weights 1 and `ratio` to the beliefs themselves
-            on_j = ratio * scale[i] / scale[j] if ratio < math.inf else math.inf
-            weights = (0.0, 1.0) if on_j == math.inf else (1 / (1 + on_j), on_j / (1 + on_j))
-            found.append(WorstCase(loss, rising, (int(rows[i]), int(rows[j])), weights))
-        rows = rows[deep]
+            loss, i, j, ratio = kernels.largest(*turned)
+            ratio *= scale[i] / scale[j]  # back from the scaled rows to the beliefs themselves
+        else:
+            loss, i, j, ratio = wide.largest(wide.rows_of(*vectors, rising))
+        weights = (0.0, 1.0) if ratio == math.inf else (1 / (1 + ratio), ratio / (1 + ratio))
+        found.append(WorstCase(loss, rising, (i, j), weights))
     return max(found, key=lambda case: case.loss)
 
 
 def is_within(vectors: FourVectors, epsilon: float, *, sides: Sides = "both") -> bool:
     """Tell whether no belief has a loss above `epsilon`."""
-    return bool(edges.all_hold(*vectors, _bound(epsilon), len(_directions(sides)) == 2))
+    return bool(kernels.all_hold(*vectors, _bound(epsilon), len(_directions(sides)) == 2))
 
 
 def is_beyond(
@@ -119,7 +117,7 @@ def is_beyond(
     b, d = _joint(evidence, columns)
     conditions = evidence.a, evidence.not_a, evidence.exponents
     bound, both = _bound(epsilon), len(_directions(sides)) == 2
-    failing = (edges.fails(*conditions, *row, bound, both) for row in zip(b, d, strict=True))
+    failing = (kernels.fails(*conditions, *row, bound, both) for row in zip(b, d, strict=True))
     return np.fromiter(failing, dtype=bool, count=len(b))
 
 
@@ -157,7 +155,7 @@ def _first_failing(
     b, d = _joint(evidence, columns)
     a, not_a, exponents = evidence.a, evidence.not_a, evidence.exponents
     both = len(_directions(sides)) == 2
-    return int(edges.first_failing(a, not_a, b, d, exponents, _bound(epsilon), both, stop))
+    return int(kernels.first_failing(a, not_a, b, d, exponents, _bound(epsilon), both, stop))
 
 
 def _joint(evidence: Evidence, columns: Array) -> tuple[Array, Array]:
@@ -174,7 +172,7 @@ def _blas() -> ThreadpoolController:
 
 def _bound(epsilon: float) -> float:
     # an ε beyond what e^ε can hold is tested as a smaller one
-    return math.exp(min(positive(epsilon, "epsilon", EvidenceError) - GUARD, edges.LARGEST))
+    return math.exp(min(positive(epsilon, "epsilon", EvidenceError) - GUARD, kernels.LARGEST))
 
 
 def check_sides(sides: object) -> None:

@@ -76,7 +76,7 @@ def protectors(
     random = draw(generators())
     mobility = Mobility(random_stochastic(random, (steps + 6, n_cells, n_cells), zeros=0.2))
     protections = [
-        Protect(event, float(10 ** random.uniform(-3, 0.5)), sides)  # type: ignore[arg-type]
+        Protect(event, float(10 ** random.uniform(-3, 0.5)), sides=sides)  # type: ignore[arg-type]
         for event, sides in draw(
             st.lists(
                 st.tuples(events(n_cells, 5, depth=2), st.sampled_from(["both", "event"])),
@@ -89,8 +89,8 @@ def protectors(
         mobility,
         random_mechanism(draw(st.sampled_from(MECHANISMS)), Grid(1, n_cells), random),
         protections,
-        random_prior(draw(st.sampled_from(PRIORS)), n_cells, random),
-        calibration(random, Grid(1, n_cells)),
+        prior=random_prior(draw(st.sampled_from(PRIORS)), n_cells, random),
+        calibration=calibration(random, Grid(1, n_cells)),
     )
     return protector, steps
 
@@ -128,13 +128,19 @@ EVENT = presence({0, 1}, [2, 3])
 def situation(protector: Protector, columns: list[np.ndarray]) -> Situation:
     state = protector.beginning()
     for column in columns:
-        state = state.arrive().observe(column)
+        state = state.arrive().observe(column, None)
     return state.arrive().situation()
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0])
 def test_the_strongest_candidate_of_which_every_output_passes_is_chosen(epsilon: float) -> None:
-    protector = Protector(MOBILITY, Exponential(GRID, 4.0), Protect(EVENT, epsilon))
+    protector = Protector(
+        MOBILITY,
+        Exponential(GRID, 4.0),
+        Protect(EVENT, epsilon),
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
+    )
     now = situation(protector, [])
     chosen, tried = EveryOutput().choose(now)
     candidate: Mechanism = Exponential(GRID, 4.0)
@@ -146,7 +152,13 @@ def test_the_strongest_candidate_of_which_every_output_passes_is_chosen(epsilon:
 
 
 def test_refining_gives_a_larger_budget_that_still_passes() -> None:
-    protector = Protector(MOBILITY, Exponential(GRID, 4.0), Protect(EVENT, 0.4))
+    protector = Protector(
+        MOBILITY,
+        Exponential(GRID, 4.0),
+        Protect(EVENT, 0.4),
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
+    )
     now = situation(protector, [])
     plain, _ = EveryOutput().choose(now)
     refined, _ = EveryOutput(refine=12).choose(now)
@@ -157,7 +169,13 @@ def test_refining_gives_a_larger_budget_that_still_passes() -> None:
 
 
 def test_refining_ends_where_numbers_do() -> None:
-    protector = Protector(MOBILITY, Exponential(GRID, 4.0), Protect(EVENT, 0.4))
+    protector = Protector(
+        MOBILITY,
+        Exponential(GRID, 4.0),
+        Protect(EVENT, 0.4),
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
+    )
     refined, _ = EveryOutput(refine=2_000).choose(situation(protector, []))
     assert refined.budget == EveryOutput(refine=90).choose(situation(protector, []))[0].budget
 
@@ -170,7 +188,13 @@ class Chatty(Exponential):
 
 
 def test_a_last_resort_that_tells_something_is_refused() -> None:
-    protector = Protector(MOBILITY, Chatty(GRID, 4.0), Protect(EVENT, 1e-9))
+    protector = Protector(
+        MOBILITY,
+        Chatty(GRID, 4.0),
+        Protect(EVENT, 1e-9),
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
+    )
     with pytest.raises(ProtectionError, match="uninformative version of Chatty must have budget 0"):
         protector.release(0)
 
@@ -186,7 +210,9 @@ def test_an_independent_judge_finds_the_promise_kept_under_every_model() -> None
         matrix = EmissionMatrix(random_stochastic(random, (n, outputs), zeros=0.2))
         protection = Protect(event, float(10 ** random.uniform(-2, 0)))
         try:
-            protector = Protector(models, matrix, protection, prior)
+            protector = Protector(
+                models, matrix, protection, prior=prior, calibration=EveryOutput()
+            )
         except EventError:
             continue
         for model in models:
@@ -199,7 +225,12 @@ def test_an_independent_judge_finds_the_promise_kept_under_every_model() -> None
 def test_where_only_the_uniform_output_passes_it_is_released() -> None:
     certain = EmissionMatrix(np.eye(6))
     protector = Protector(
-        MOBILITY, certain, Protect(EVENT, 1e-3), calibration=EveryOutput(weakenings=0), seed=0
+        MOBILITY,
+        certain,
+        Protect(EVENT, 1e-3),
+        calibration=EveryOutput(weakenings=0),
+        seed=0,
+        prior=AnyPrior(),
     )
     release = protector.release(3)
     assert release.private.budget == 0.0
@@ -214,6 +245,7 @@ def test_the_choice_is_the_same_for_every_true_cell(monkeypatch: pytest.MonkeyPa
             LocationSet(Exponential(GRID, 4.0), 0.1, np.full(6, 1 / 6)),
             [Protect(EVENT, 0.4), Protect(presence({5}, [1]), 0.7)],
             calibration=EveryOutput(refine=3),
+            prior=AnyPrior(),
         )
         # the same releases, whatever the truth: all that follows from them must be the same
         seen = iter([1, 0, 3, 4])
@@ -238,6 +270,8 @@ def test_all_outputs_at_once_agree_with_one_by_one() -> None:
         Mobility.gaussian(grid, 1.5),
         PlanarLaplace(grid, 1.0),
         Protect(presence(range(9), [1, 2]), 0.3),
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
     )
     now = situation(protector, [PlanarLaplace(grid, 0.02).lottery()[:, 44]])
     verdicts = set()
@@ -252,11 +286,18 @@ def test_all_outputs_at_once_agree_with_one_by_one() -> None:
 
 
 def test_draws_come_from_the_chosen_lottery_and_are_accounted_with_it() -> None:
-    protector = Protector(MOBILITY, Exponential(GRID, 4.0), Protect(EVENT, 0.4), seed=5)
+    protector = Protector(
+        MOBILITY,
+        Exponential(GRID, 4.0),
+        Protect(EVENT, 0.4),
+        seed=5,
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
+    )
     now = situation(protector, [])
     chosen, _ = protector.calibration.choose(now)  # type: ignore[attr-defined]
     for _ in range(50):
-        draw = protector.calibration.draw(now, 2, protector._randomness)
+        draw = protector.calibration.plan(now).draw(2, protector._randomness)
         assert draw.column.tolist() == chosen.lottery()[:, draw.output].tolist()
 
 

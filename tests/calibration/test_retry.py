@@ -48,6 +48,7 @@ def test_algorithm_2_releases_what_the_paper_s_loop_would(seed: int, decay: floa
         [Protect(event, epsilon) for event, epsilon in events],
         calibration=Retry(decay=decay, weakenings=6),
         seed=seed,
+        prior=AnyPrior(),
     )
     randomness = Randomness(seed)
     columns: list[Array] = []
@@ -86,6 +87,7 @@ def test_algorithm_3_follows_the_location_set(seed: int) -> None:
         Protect(EVENT, 0.5),
         calibration=Retry(weakenings=5),
         seed=seed,
+        prior=AnyPrior(),
     )
     belief = prior  # of step 0 itself: the mobility has not moved anybody yet
     for step, true_cell in enumerate(PATH):
@@ -100,7 +102,12 @@ def test_algorithm_3_follows_the_location_set(seed: int) -> None:
 
 def test_every_step_ends_and_the_accounted_loss_keeps_to_epsilon() -> None:
     protector = Protector(
-        MOBILITY, Exponential(GRID, 8.0), Protect(EVENT, 0.01), calibration=Retry(), seed=1
+        MOBILITY,
+        Exponential(GRID, 8.0),
+        Protect(EVENT, 0.01),
+        calibration=Retry(),
+        seed=1,
+        prior=AnyPrior(),
     )
     releases = list(protector.stream(PATH * 5))
     assert len(releases) == 30
@@ -111,7 +118,12 @@ def test_every_step_ends_and_the_accounted_loss_keeps_to_epsilon() -> None:
 @pytest.mark.parametrize("schedule", [Retry(weakenings=1200), Retry(decay=1e-200)])
 def test_a_budget_that_vanishes_is_the_uniform_output(schedule: Retry) -> None:
     protector = Protector(
-        MOBILITY, Exponential(GRID, 8.0), Protect(EVENT, 1e-300), calibration=schedule, seed=1
+        MOBILITY,
+        Exponential(GRID, 8.0),
+        Protect(EVENT, 1e-300),
+        calibration=schedule,
+        seed=1,
+        prior=AnyPrior(),
     )
     assert protector.release(0).private.budget == 0.0
 

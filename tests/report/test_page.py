@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from priste.odds import as_factor, as_odds
 from priste.report import Findings, findings, write_report
 from priste.tracks import ProtectedTrack, clean, protect_track
+from priste.wording import as_factor, as_odds
 from tests.tracks import city
 
 
@@ -102,7 +102,9 @@ def test_the_remap_that_is_shown_is_one_that_keeps_the_promise(
     np.testing.assert_allclose(emission.sum(axis=1), 1, rtol=1e-15)
     state = track.protector.beginning()
     for release in track.releases[:step]:
-        state = state.arrive().observe(release.private.column)
+        state = state.arrive()
+        plan = track.protector.calibration.plan(state.situation())
+        state = state.observe(release.column, plan.warm_start)
     assert state.arrive().situation().forbidden_output(emission) is None
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from priste import Grid, Mobility, PlanarLaplace, Protect, Protector, Retry, presence
+from priste import AnyPrior, Grid, Mobility, PlanarLaplace, Protect, Protector, Retry, presence
 from priste.reproduce.thresholds import Timed
 
 GRID = Grid(3, 3)
@@ -14,6 +14,7 @@ def guard(loop: Retry, seed: int) -> Protector:
         Protect(presence({0, 1}, [1, 2]), 0.5),
         calibration=loop,
         seed=seed,
+        prior=AnyPrior(),
     )
 
 

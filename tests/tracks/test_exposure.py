@@ -16,7 +16,9 @@ def test_noise_alone_tells_what_its_columns_tell(tmp_path: Path) -> None:
     )
     cells = city.PLACE.cell_at(today["latitude"], today["longitude"])
     event, mobility = exposure.named.protection.event, city.model().mobility
-    expected = privacy_loss(event, mobility, list(np.eye(n)[cells]), KnownPrior(mobility.initial))
+    expected = privacy_loss(
+        event, mobility, list(np.eye(n)[cells]), prior=KnownPrior(mobility.initial)
+    )
     np.testing.assert_array_equal(exposure.losses, expected)
     assert exposure.losses[-1] == np.inf  # the truth itself settles the question
     happened = event.holds(cells.tolist())

@@ -10,13 +10,13 @@ and for a set of beliefs it is this for every π in it. The worst π mixes at mo
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from priste import edges
+from priste import worst_case_kernels as kernels
+from priste.calibration.warm_start import Belief
 from priste.checks import Array
 from priste.evidence import Evidence
 from priste.protection import Protect
@@ -26,15 +26,6 @@ _SPREAD = np.exp(np.linspace(-4, 4, 17))  # around the worst weight, where a cut
 _ALL = np.exp(np.linspace(-25, 25, 101))  # where the worst is a limit
 _NEAR_ENOUGH = 0.01  # how close, relative, to the least constant that mends a column
 _BROKEN = 1e-10  # how far a cut must be broken to count, relative to its largest entry
-
-
-class Belief(NamedTuple):
-    """Weight 1 on one vertex and `weight` on the other, and whether its odds would rise."""
-
-    first: int
-    second: int
-    weight: float
-    rising: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +89,15 @@ class Bound:
 
     def broken(self, column: Array) -> list[Belief]:
         """Return the beliefs whose cuts this column breaks most, one for each side."""
-        found = []
+        found: list[Belief] = []
         b, d = self.true @ column, self.false @ column
-        rows = edges.scaled(self.a, self.not_a, b, d, np.zeros(len(b), dtype=np.int64))
-        p, q, beta, delta, scale, _ = rows
+        rows = kernels.scaled(self.a, self.not_a, b, d, np.zeros(len(b), dtype=np.int64))
+        p, q, beta, delta, scale, comparable = rows
+        if not comparable:
+            return found  # no cut helps where numbers end; the repair and the test still see it
         for rising in (True, False) if self.both else (True,):
             turned = (p, q, beta, delta) if rising else (q, p, delta, beta)
-            loss, i, j, ratio = edges.largest(*turned)
+            loss, i, j, ratio = kernels.largest(*turned)
             if loss <= math.log(self.factor):
                 continue
             weight = ratio * scale[i] / scale[j]
@@ -144,7 +137,7 @@ def _failing(
     flat, found = np.zeros(len(a), dtype=np.int64), np.zeros(len(b), dtype=np.bool_)
     for j in range(len(b)):
         possible = b[j].any() or d[j].any()
-        found[j] = possible and not edges.all_hold(a, not_a, b[j], d[j], flat, factor, both)
+        found[j] = possible and not kernels.all_hold(a, not_a, b[j], d[j], flat, factor, both)
         if found[j] and any_will_do:
             break
     return found
@@ -164,16 +157,16 @@ def _missing(
 ) -> float:
     """Return by how much of (more_b, more_d) the vectors b and d must grow to pass."""
     flat = np.zeros(len(b), dtype=np.int64)
-    if edges.all_hold(a, not_a, b, d, flat, factor, both):
+    if kernels.all_hold(a, not_a, b, d, flat, factor, both):
         return 0.0
     low, high = 0.0, least
-    while not edges.all_hold(a, not_a, b + high * more_b, d + high * more_d, flat, factor, both):
+    while not kernels.all_hold(a, not_a, b + high * more_b, d + high * more_d, flat, factor, both):
         low, high = high, 4 * high
         if high > 1e9:
             return math.inf
     while high - low > _NEAR_ENOUGH * high:
         middle = (low + high) / 2
-        if edges.all_hold(a, not_a, b + middle * more_b, d + middle * more_d, flat, factor, both):
+        if kernels.all_hold(a, not_a, b + middle * more_b, d + middle * more_d, flat, factor, both):
             high = middle
         else:
             low = middle

@@ -1,5 +1,10 @@
-"""What a calibration is given at a step, and what it gives back."""
+"""What a calibration is given at a step, and the plan it makes of it.
 
+A `Situation` holds what is public before a release. A `Plan` is made from it alone, so an
+adversary can make the same. Only the draw from the plan looks at the true cell.
+"""
+
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
@@ -7,6 +12,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from priste.calibration.warm_start import WarmStart
 from priste.checks import Array
 from priste.evidence import Evidence
 from priste.mechanisms.mechanism import Mechanism
@@ -28,8 +34,8 @@ class Situation:
     evidence: tuple[Evidence, ...]
     belief: Array
     """Where the user is, over the cells, as far as everybody can tell."""
-    notes: object = None
-    """What the calibration noted at the last step."""
+    warm_start: WarmStart | None = None
+    """What the last plan left for this one to start from."""
 
     def forbidden_output(self, emission: Array, hint: int = 0) -> int | None:
         """Return an output of `emission` that would break a promise, or None if there is none.
@@ -57,17 +63,15 @@ class Situation:
 
 
 class Draw(NamedTuple):
-    """The output of a step, the column it is accounted with, and how it came about.
+    """What was drawn at a step: the output, and the column it is accounted with.
 
-    `notes` are public and reach the next step's `Situation`. The remark is for the private diary.
+    `attempts` counts the draws of a loop, `budget` is that of the last.
     """
 
     output: int
     column: Array
     budget: float
-    attempts: int
-    notes: object = None
-    remark: str = ""
+    attempts: int = 1
 
 
 class Outcome(NamedTuple):
@@ -80,7 +84,53 @@ class Outcome(NamedTuple):
     output: int
     likelihood: Array
     column: Array
-    notes: object = None
+
+
+class Plan(Protocol):
+    """What a step will do, whatever the true cell."""
+
+    @property
+    def warm_start(self) -> WarmStart | None:
+        """What the plan of the next step may start from."""
+
+    @property
+    def remark(self) -> str:
+        """What did not go well in making the plan, for the private diary."""
+
+    def draw(self, true_cell: int, randomness: Randomness) -> Draw:
+        """Return the output of this step."""
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield every way the step can end; from each cell the likelihoods sum to one."""
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedPlan:
+    """One draw from `emission`, of which every output keeps every promise.
+
+    The matrix is in whole tickets (see `priste.dyadic`), so the draw has exactly the probabilities
+    that were certified. `tried` counts the mechanisms that were tested for it. `expected_loss` is
+    that of a remap under the public belief, `bound` what no remap on the same map can go below.
+    """
+
+    emission: Array
+    budget: float
+    tried: int = 1
+    expected_loss: float = math.nan
+    bound: float = 0.0
+    warm_start: WarmStart | None = None
+    remark: str = ""
+
+    def draw(self, true_cell: int, randomness: Randomness) -> Draw:
+        """Return one draw from the row of the true cell."""
+        output = randomness.draw(self.emission[true_cell])
+        return Draw(output, self.emission[:, output], self.budget, self.tried)
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield each output that can occur: what is accounted for is what is true."""
+        for output in np.flatnonzero(self.emission.any(axis=0)).tolist():
+            column = self.emission[:, output]
+            yield Outcome(output, column, column)
 
 
 class Calibration(Protocol):
@@ -89,8 +139,5 @@ class Calibration(Protocol):
     is_guarantee: ClassVar[bool]
     """Whether ε holds against somebody who knows the algorithm."""
 
-    def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
-        """Return the output of this step."""
-
-    def outcomes(self, situation: Situation) -> Iterator[Outcome]:
-        """Yield every way the step can end; from each cell the likelihoods sum to one."""
+    def plan(self, situation: Situation) -> Plan:
+        """Return what the step will do, from public things alone."""

@@ -1,17 +1,13 @@
 """A guarantee that holds: a mechanism of which every output passes, then one draw."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from priste.calibration.calibration import Draw, Outcome, Situation
+from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.schedule import checked_schedule, weaker_and_weaker
-from priste.checks import Array, whole
+from priste.checks import whole
 from priste.errors import ProtectionError
 from priste.mechanisms.mechanism import Mechanism
-from priste.randomness import Randomness
 
 
 @dataclass(frozen=True)
@@ -65,19 +61,7 @@ class EveryOutput:
                 failed, hint = between, output
         return chosen, tried
 
-    def emission(self, situation: Situation) -> Array:
-        """Return the matrix that this step draws from."""
-        return self.choose(situation)[0].lottery()
-
-    def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
+    def plan(self, situation: Situation) -> CertifiedPlan:
         """Return one draw from the chosen mechanism."""
         mechanism, tried = self.choose(situation)
-        emission = mechanism.lottery()
-        output = randomness.draw(emission[true_cell])
-        return Draw(output, emission[:, output], mechanism.budget, tried)
-
-    def outcomes(self, situation: Situation) -> Iterator[Outcome]:
-        """Yield each output of the chosen mechanism: what is accounted for is what is true."""
-        emission = self.choose(situation)[0].lottery()
-        for output in np.flatnonzero(emission.any(axis=0)).tolist():
-            yield Outcome(output, emission[:, output], emission[:, output])
+        return CertifiedPlan(mechanism.lottery(), mechanism.budget, tried)

@@ -1,20 +1,18 @@
 """Event privacy without drowning the signal: the best remap of a mechanism's output."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from priste.calibration.calibration import Draw, Outcome, Situation
+from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.every_output import EveryOutput
 from priste.calibration.program import SolverError
-from priste.calibration.search import Effort, Plan, Search, answer, weights
+from priste.calibration.search import Effort, Search, same_answer, weights
 from priste.calibration.spending import Spending, rationed
 from priste.checks import Array, listing, numbers, positive, whole
 from priste.errors import ProtectionError
-from priste.randomness import Randomness
 
 Loss = Literal["distance", "squared", "same cell"]
 
@@ -27,7 +25,7 @@ class OptimalRemap:
     expected loss between true and released cell, under the public belief about where the user is,
     such that every output of the mechanism followed by Q keeps every promise. Then one draw is
     made. Whatever location privacy the mechanism has is kept, since Q only sees its output; with
-    `Exact` there is none, and Q is a mechanism for the events alone.
+    `NoNoise` there is none, and Q is a mechanism for the events alone.
 
     For one known prior this is a linear program, and the result its optimum. For a set of priors
     cuts are added until what is certified is within `gap` of what no remap of that map can beat, or
@@ -85,37 +83,22 @@ class OptimalRemap:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def plan(self, situation: Situation) -> Plan:
-        """Return the matrix of this step."""
+    def plan(self, situation: Situation) -> CertifiedPlan:
+        """Return one draw from the best certified matrix."""
         losses = self._losses(situation)
         allowed = rationed(situation, self.spending)
         effort = Effort(self.gap, self.rounds, self.outputs, self.time_limit)
         try:
             return Search(effort, allowed, losses).plan()
         except SolverError as error:
-            reason = f"the solver gave no optimum ({error})"
-        plans = [answer(allowed, losses, f"{reason}: one answer for everybody served")]
-        chosen, _ = EveryOutput().choose(allowed)
-        if chosen.lottery().shape == losses.shape:
-            emission, said = chosen.lottery(), f"{reason}: EveryOutput served"
-            expected = float(np.sum(weights(situation)[:, None] * emission * losses))
-            plans.append(Plan(emission, expected, 0.0, chosen.budget, remark=said))
-        return min(plans, key=lambda plan: plan.loss)
-
-    def emission(self, situation: Situation) -> Array:
-        """Return the matrix that this step draws from."""
-        return self.plan(situation).emission
-
-    def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
-        """Return one draw from the planned matrix."""
-        return self.plan(situation).draw(true_cell, randomness)
-
-    def outcomes(self, situation: Situation) -> Iterator[Outcome]:
-        """Yield each output of the planned matrix: what is accounted for is what is true."""
-        plan = self.plan(situation)
-        for output in np.flatnonzero(plan.emission.any(axis=0)).tolist():
-            column = plan.emission[:, output]
-            yield Outcome(output, column, column, plan.notes)
+            reason = f"the solver found no optimum ({error})"
+        plans = [same_answer(allowed, losses, f"{reason}: the same answer from everywhere")]
+        chosen = EveryOutput().plan(allowed)
+        if chosen.emission.shape == losses.shape:
+            expected = float(np.sum(weights(situation)[:, None] * chosen.emission * losses))
+            remark = f"{reason}: weakened noise instead (EveryOutput)"
+            plans.append(replace(chosen, expected_loss=expected, remark=remark))
+        return min(plans, key=lambda plan: plan.expected_loss)
 
     def _losses(self, situation: Situation) -> Array:
         """Return the loss per true and released cell."""

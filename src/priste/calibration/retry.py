@@ -8,7 +8,7 @@ import numpy as np
 
 from priste.calibration.calibration import Draw, Outcome, Situation
 from priste.calibration.schedule import checked_schedule, weaker_and_weaker
-from priste.checks import Array
+from priste.mechanisms.mechanism import Mechanism
 from priste.randomness import Randomness
 
 
@@ -33,34 +33,46 @@ class Retry:
     def __post_init__(self) -> None:
         checked_schedule(self.decay, self.weakenings)
 
-    def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
+    def plan(self, situation: Situation) -> "Loop":
+        """Return the loop with its mechanisms."""
+        return Loop(situation, self)
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """The loop of one step. Which draws it rejects depends on the true cell: that is the leak."""
+
+    situation: Situation
+    retry: Retry
+    warm_start: None = None
+    remark: str = ""
+
+    def draw(self, true_cell: int, randomness: Randomness) -> Draw:
         """Return the first drawn output that passes."""
-        attempts = 0
-        for mechanism in weaker_and_weaker(situation.mechanism, self.decay, self.weakenings):
-            attempts += 1
+        for attempt, mechanism in enumerate(self._schedule(), start=1):
             emission = mechanism.lottery()
             output = randomness.draw(emission[true_cell])
-            if mechanism.budget == 0 or self._passes(situation, emission[:, output]):
-                break
-        return Draw(output, emission[:, output], mechanism.budget, attempts)
+            column = emission[:, output]
+            if mechanism.budget == 0 or self.situation.allows(column):
+                return Draw(output, column, mechanism.budget, attempt)
+        raise AssertionError("the last mechanism of a schedule has budget 0")
 
-    def _passes(self, situation: Situation, column: Array) -> bool:
-        """Tell whether a drawn output may be released."""
-        return situation.allows(column)
-
-    def outcomes(self, situation: Situation) -> Iterator[Outcome]:
+    def outcomes(self) -> Iterator[Outcome]:
         """Yield each output at each attempt, with the chance that all earlier attempts failed."""
-        schedule = weaker_and_weaker(situation.mechanism, self.decay, self.weakenings)
-        reached = np.ones(len(situation.belief))  # from each cell: that the loop gets this far
-        for mechanism in schedule:
+        reached = np.ones(len(self.situation.belief))  # from each cell: that the loop gets this far
+        for mechanism in self._schedule():
             emission = mechanism.lottery()
             outputs = np.flatnonzero(emission.any(axis=0))
             passing = outputs
             if mechanism.budget > 0:
-                passing = outputs[situation.allowed(emission[:, outputs])]
+                passing = outputs[self.situation.allowed(emission[:, outputs])]
             for output in passing.tolist():
                 column = emission[:, output]
                 yield Outcome(output, reached * column, column)
             reached = reached * emission[:, np.setdiff1d(outputs, passing)].sum(axis=1)
             if not reached.any():
                 return
+
+    def _schedule(self) -> Iterator[Mechanism]:
+        retry = self.retry
+        return weaker_and_weaker(self.situation.mechanism, retry.decay, retry.weakenings)

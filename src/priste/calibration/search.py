@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from priste.calibration.bounds import Belief, Bound
-from priste.calibration.calibration import Draw, Situation
+from priste.calibration.bounds import Bound
+from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.program import Program, SolverError
+from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import Array
 from priste.dyadic import dyadic
-from priste.randomness import Randomness
 
 _FIRST_OUTPUTS = 32
 _NEAREST = 6  # outputs that a cell may use from the start
@@ -20,9 +20,6 @@ _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
 _ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
 _BUMPS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # added to all that is used if rounding hurts
-
-Beliefs = dict[int, dict[int, tuple[Belief, ...]]]
-"""Per bound and output, beliefs whose cuts mattered."""
 
 
 class Effort(NamedTuple):
@@ -34,45 +31,18 @@ class Effort(NamedTuple):
     time_limit: float
 
 
-class Notes(NamedTuple):
-    """Where the next step may begin: the beliefs that mattered, and which variables were used."""
-
-    beliefs: Beliefs = {}  # noqa: RUF012
-    used: NDArray[np.bool_] | None = None
-
-
-class Plan(NamedTuple):
-    """What a step will do: the matrix to draw from, certified.
-
-    `loss` is its expected loss under the public belief, `bound` what no remap on the same map, with
-    the mechanism's outputs merged as there, can go below. A remark says what did not go well.
-    """
-
-    emission: Array
-    loss: float
-    bound: float
-    budget: float
-    notes: Notes = Notes()
-    remark: str = ""
-
-    def draw(self, true_cell: int, randomness: Randomness) -> Draw:
-        """Return one draw from the matrix."""
-        output = randomness.draw(self.emission[true_cell])
-        return Draw(output, self.emission[:, output], self.budget, 1, self.notes, self.remark)
-
-
 def weights(situation: Situation) -> Array:
     """Return the belief that losses are weighed with: the public one, a little of it anywhere."""
     belief = situation.belief
     return np.asarray((1 - _ANYWHERE) * belief + _ANYWHERE / len(belief))
 
 
-def answer(situation: Situation, losses: Array, remark: str) -> Plan:
-    """Return the plan of one answer for everybody, which tells nothing."""
+def same_answer(situation: Situation, losses: Array, remark: str) -> CertifiedPlan:
+    """Return the plan to release the same cell wherever the user is, which tells nothing."""
     totals = weights(situation) @ losses
     emission = np.zeros(losses.shape)
     emission[:, int(np.argmin(totals))] = 1.0
-    return Plan(emission, float(totals.min()), 0.0, 0.0, remark=remark)
+    return CertifiedPlan(emission, 0.0, expected_loss=float(totals.min()), remark=remark)
 
 
 class Search:
@@ -95,26 +65,27 @@ class Search:
         self._chosen: list[int] = []  # outputs of a coarser map, and how near each cell has one
         self._nearest = np.full(len(losses), np.inf)
 
-    def plan(self) -> Plan:
+    def plan(self) -> CertifiedPlan:
         """Return the best certified matrix, on finer maps as long as that is worth it."""
-        notes = self.situation.notes if isinstance(self.situation.notes, Notes) else Notes()
+        start = self.situation.warm_start or WarmStart()
         most = len(self.possible)
         size = self.effort.outputs or (most if self.is_linear else _FIRST_OUTPUTS)
-        best: Plan | None = None
+        best: CertifiedPlan | None = None
         while True:
             outputs = self._outputs(min(size, most))
             try:
-                plan = OnMap(self, outputs).plan(notes)
+                plan = OnMap(self, outputs).plan(start)
             except SolverError:
                 if best is None:
                     raise
                 return best
-            best = plan if best is None or plan.loss < best.loss else best
+            if best is None or plan.expected_loss < best.expected_loss:
+                best = plan
             coarseness = float(self.weights @ self.losses[:, outputs].min(axis=1))
-            enough = self.effort.outputs is not None or coarseness <= _COARSE * plan.loss
+            enough = self.effort.outputs is not None or coarseness <= _COARSE * plan.expected_loss
             if enough or len(outputs) == most or time.monotonic() > self.deadline:
                 return best
-            notes, size = plan.notes, 2 * size
+            start, size = plan.warm_start or WarmStart(), 2 * size
 
     def _outputs(self, size: int) -> NDArray[np.intp]:
         """Return the cells to release: greedily those that serve the public belief best."""
@@ -146,7 +117,7 @@ class OnMap:
         pairs = zip(self.situation.protections, self.situation.evidence, strict=True)
         self.bounds = [Bound.of(p, e, emission) for p, e in pairs]
 
-    def plan(self, notes: Notes) -> Plan:
+    def plan(self, start: WarmStart) -> CertifiedPlan:
         """Return the best certified matrix that was found."""
         cost = self.cost
         hub = int(np.argmin(cost.sum(axis=0)))
@@ -159,10 +130,10 @@ class OnMap:
         central = [bound.central() for bound in self.bounds]
         columns = range(cost.shape[1])
         cuts = [(j, cut) for j in columns for of_bound in central for cut in of_bound]
-        program.cut(cuts + self._remembered(notes, beliefs))
+        program.cut(cuts + self._remembered(start, beliefs))
         program.allow(self._start(hub, central))
-        if notes.used is not None and notes.used.shape == cost.shape:
-            program.allow(notes.used)
+        if start.used is not None and start.used.shape == cost.shape:
+            program.allow(start.used)
         bound, remark = 0.0, ""
         for number in range(self.effort.rounds):
             try:
@@ -190,11 +161,17 @@ class OnMap:
             remark = f"not within {self.effort.gap:g} of the bound"
         if remark:
             remark += f": what served has {expected:.3g}, the bound is {bound:.3g}"
-        kept: Beliefs = {}
+        mattered: dict[int, dict[int, tuple[Belief, ...]]] = {}
         for (k, j), found in beliefs.items():
-            kept.setdefault(k, {})[int(self.outputs[j])] = tuple(found[-12:])
-        notes = Notes(kept, best > 1e-6 if self.is_linear else None)
-        return Plan(emission, expected, bound, self.situation.mechanism.budget, notes, remark)
+            mattered.setdefault(k, {})[int(self.outputs[j])] = tuple(found[-12:])
+        return CertifiedPlan(
+            emission,
+            self.situation.mechanism.budget,
+            expected_loss=expected,
+            bound=bound,
+            warm_start=WarmStart(mattered, best > 1e-6 if self.is_linear else None),
+            remark=remark,
+        )
 
     def _start(self, hub: int, central: list[list[Array]]) -> NDArray[np.bool_]:
         """Mark the variables to begin with.
@@ -221,11 +198,11 @@ class OnMap:
         return wanted
 
     def _remembered(
-        self, notes: Notes, beliefs: dict[tuple[int, int], list[Belief]]
+        self, start: WarmStart, beliefs: dict[tuple[int, int], list[Belief]]
     ) -> list[tuple[int, Array]]:
         """Return the cuts of beliefs that mattered before, for the output nearest to theirs."""
         cuts = []
-        for k, by_output in notes.beliefs.items():
+        for k, by_output in start.beliefs.items():
             if k >= len(self.bounds) or not by_output:
                 continue
             known = np.array(sorted(by_output))

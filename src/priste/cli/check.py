@@ -5,16 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from priste.audit import audit as follow
+from priste.auditing import audit as follow
 from priste.cli.console import NOT_KEPT, as_json, say, working
 from priste.cli.options import CALIBRATIONS, MECHANISMS, Json, ModelFile, Seed, made
+from priste.cli.prices import prices_of_adversaries
 from priste.errors import CertificateError
-from priste.odds import as_factor, promise
-from priste.price import prices_of_adversaries
 from priste.protection import Protect
 from priste.protector import Protector
 from priste.tracks import Certificate, load_model, read
 from priste.tracks.certificate import adversary_in_words, adversary_prior
+from priste.wording import as_factor, promise
 from priste.worst_case import GUARD
 
 
@@ -62,9 +62,13 @@ def audit(
         protector = Protector(
             mobility,
             made(MECHANISMS, shown.mechanism, learned.place.grid, shown.budget),
-            [Protect(p.event, p.epsilon, p.sides) for p in shown.promises if p.event is not None],
-            adversary_prior(shown.adversary, mobility, shown.rho),
-            made(CALIBRATIONS, shown.calibration),
+            [
+                Protect(p.event, p.epsilon, sides=p.sides)
+                for p in shown.promises
+                if p.event is not None
+            ],
+            prior=adversary_prior(shown.adversary, mobility, shown.rho),
+            calibration=made(CALIBRATIONS, shown.calibration),
         )
         length = shown.n_steps if steps is None else min(steps, shown.n_steps)
         with working("following") as progress:

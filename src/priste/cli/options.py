@@ -11,7 +11,7 @@ import typer
 from priste.calibration import Calibration, EveryOutput, OptimalRemap
 from priste.cli.console import working
 from priste.errors import TrackError
-from priste.mechanisms import Exact, Exponential, PlanarLaplace
+from priste.mechanisms import Exponential, NoNoise, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism
 from priste.tracks import Account, clean, read, read_geolife
 from priste.tracks.certificate import Adversary
@@ -138,7 +138,7 @@ def four(bounds: str) -> tuple[float, float, float, float]:
 MECHANISMS: dict[str, type[GridMechanism]] = {
     "planar-laplace": PlanarLaplace,
     "exponential": Exponential,
-    "none": Exact,
+    "none": NoNoise,
 }
 CALIBRATIONS: dict[str, type[Calibration]] = {
     "optimal": OptimalRemap,

@@ -30,10 +30,10 @@ from priste.cli.options import (
     refuse_existing,
     refuse_same,
 )
-from priste.odds import as_odds, promise
 from priste.report.delivery import Delivery
 from priste.tracks import expose_track, load_model, protect_track
 from priste.tracks.certificate import adversary_in_words
+from priste.wording import as_odds, promise
 
 
 def quantify(

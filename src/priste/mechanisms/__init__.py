@@ -1,10 +1,10 @@
 """Location mechanisms: from a true cell to the distribution of what is released."""
 
-from priste.mechanisms.exact import Exact
 from priste.mechanisms.exponential import Exponential
 from priste.mechanisms.location_set import LocationSet
 from priste.mechanisms.matrix import EmissionMatrix
 from priste.mechanisms.mechanism import Mechanism
+from priste.mechanisms.no_noise import Exact, NoNoise
 from priste.mechanisms.planar_laplace import PlanarLaplace
 from priste.mechanisms.uniform import Uniform
 
@@ -14,6 +14,7 @@ __all__ = [
     "Exponential",
     "LocationSet",
     "Mechanism",
+    "NoNoise",
     "PlanarLaplace",
     "Uniform",
 ]

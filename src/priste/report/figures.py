@@ -10,8 +10,8 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from priste.odds import as_odds
 from priste.report.findings import EventFinding, Findings
+from priste.wording import as_odds
 
 _LEAST_SHARE = 1e-4  # smaller probabilities are left white
 INK, SECRET, TRUE, RELEASED = "#333333", "#c9403a", "#2b6ca3", "#e39b2d"

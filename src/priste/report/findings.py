@@ -113,8 +113,8 @@ def findings(
         )
     if not private:
         return Findings(model, certificate, tuple(events))
-    first = events[0].steps[0]
-    emission = track.emission_at(first)
+    begins = events[0].steps[0]
+    shown_at = min((step for step in track.emissions if step >= begins), default=None)
     return Findings(
         model,
         certificate,
@@ -122,6 +122,6 @@ def findings(
         {r.step: r.private.true_cell for r in track.releases},
         track.errors,
         {r.step: r.private.budget for r in track.releases},
-        None if emission is None else (first, emission),
+        None if shown_at is None else (shown_at, track.emissions[shown_at]),
         account,
     )

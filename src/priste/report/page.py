@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from priste.odds import as_factor, as_odds
 from priste.report.figures import draw
 from priste.report.findings import EventFinding, Findings
 from priste.report.html import as_svg, document, inline_svg, table
 from priste.tracks.outputs import Together
+from priste.wording import as_factor, as_odds
 
 _CAPTIONS = {
     "map": "What was released, and the places the events are about.",

@@ -1,13 +1,21 @@
 """The optimal remap for many streams of one setting."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from priste.calibration import Draw, OptimalRemap, Outcome, Situation
-from priste.calibration.search import Plan
+from priste.calibration import (
+    CertifiedPlan,
+    Draw,
+    OptimalRemap,
+    Outcome,
+    Plan,
+    Situation,
+    WarmStart,
+)
 from priste.randomness import Randomness
 
-Planned = dict[tuple[int, ...], Plan]
+Planned = dict[tuple[int, ...], CertifiedPlan]
 """Plans by what was released before."""
 
 
@@ -24,14 +32,36 @@ class Remembering:
         self._plans, self._remap = plans, OptimalRemap(**options)
         self._released: tuple[int, ...] = ()
 
-    def draw(self, situation: Situation, true_cell: int, randomness: Randomness) -> Draw:
-        """Return one draw from the matrix of this step."""
+    def plan(self, situation: Situation) -> Plan:
+        """Return the plan of this step, made now or when the same releases were seen before."""
         if self._released not in self._plans:
             self._plans[self._released] = self._remap.plan(situation)
-        draw = self._plans[self._released].draw(true_cell, randomness)
-        self._released += (draw.output,)
+        return _Noted(self._plans[self._released], self)
+
+    def note(self, output: int) -> None:
+        """Remember what was released."""
+        self._released += (output,)
+
+
+@dataclass(frozen=True, eq=False)
+class _Noted:
+    """A plan that tells its stream what was drawn from it."""
+
+    plan: CertifiedPlan
+    stream: Remembering
+
+    @property
+    def warm_start(self) -> WarmStart | None:
+        return self.plan.warm_start
+
+    @property
+    def remark(self) -> str:
+        return self.plan.remark
+
+    def draw(self, true_cell: int, randomness: Randomness) -> Draw:
+        draw = self.plan.draw(true_cell, randomness)
+        self.stream.note(draw.output)
         return draw
 
-    def outcomes(self, situation: Situation) -> Iterator[Outcome]:
-        """Yield what the remap yields: an audit follows many streams, and nothing is looked up."""
-        return self._remap.outcomes(situation)
+    def outcomes(self) -> Iterator[Outcome]:
+        return self.plan.outcomes()

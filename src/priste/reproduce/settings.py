@@ -148,9 +148,9 @@ def protector(
         world.mobility,
         mechanism,
         [Protect(e, setting.epsilon, sides=setting.sides) for e in events(setting, world)],
-        _prior(setting, uniform),
-        _calibration(setting, plans),
-        seed,
+        prior=_prior(setting, uniform),
+        calibration=_calibration(setting, plans),
+        seed=seed,
     )
 
 

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from priste.audit import audit
+from priste.auditing import audit
 from priste.calibration import Calibration, EveryOutput, OptimalRemap, Retry
 from priste.events import presence
 from priste.grid import Grid
 from priste.mechanisms import Exponential
 from priste.mobility import Mobility
+from priste.priors import AnyPrior
 from priste.protection import Protect
 from priste.protector import Protector
 from priste.reproduce.experiments import Effort
@@ -26,6 +27,7 @@ def measure(effort: Effort) -> dict[str, Any]:
                 Exponential(grid, 1.0),
                 Protect(presence({0}, [1, 2]), EPSILON),
                 calibration=calibration,
+                prior=AnyPrior(),
             )
             found = audit(guard, 4 if grid.n_cells == 3 else 3)
             rows.append(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from priste.audit import Audit, audit
-from priste.errors import WaysLostError
+from priste.auditing import Audit, audit
+from priste.errors import HistoriesLostError
 from priste.priors import KnownPrior
 from priste.protector import Protector
 from priste.reproduce.kept import interval
@@ -58,7 +58,7 @@ def audit_streams(
             exact = max(exact, float(finding.realised[: found.n_exact].max()))
         releases = min(releases, found.n_exact)
         if found.n_exact < steps and exact <= setting.epsilon and not found.worst.is_limit:
-            with suppress(WaysLostError):
+            with suppress(HistoriesLostError):
                 estimates.append(estimated(guard, found, sequence, ways, repeats))
     return {
         "realised": exact,
@@ -75,8 +75,8 @@ def followed(guard: Protector, sequence: list[int], steps: int, ways: int) -> Au
     """Return the audit of a sequence as far as it can be followed by so many ways."""
     while True:
         try:
-            return audit(guard, steps, sequences=[sequence], ways=ways, seed=0)
-        except WaysLostError:
+            return audit(guard, steps, sequences=[sequence], histories=ways, seed=0)
+        except HistoriesLostError:
             steps -= 1
 
 
@@ -92,7 +92,7 @@ def estimated(
     steps = int(np.argmax(found.realised)) + 1
     belief = KnownPrior(found.worst.belief)
     again = [
-        audit(guard, steps, sequences=[sequence], prior=belief, ways=ways, seed=seed)
+        audit(guard, steps, sequences=[sequence], prior=belief, histories=ways, seed=seed)
         for seed in range(1, repeats + 1)
     ]
     odds = np.array([found.worst.odds[steps - 1], *(a.findings[number].odds[-1] for a in again)])

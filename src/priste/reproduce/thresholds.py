@@ -104,9 +104,9 @@ def _row(threshold: float | None, runs: int, side: int) -> dict[str, Any]:
             mobility,
             noise,
             Protect(presence(range(max(side // 2, 1)), EARLY), _EPSILON),
-            None,
-            loop,
-            seed,
+            prior=None,
+            calibration=loop,
+            seed=seed,
         )
         path = mobility.sample(_STEPS, seed=10_000 + seed).tolist()
         start = time.perf_counter()

@@ -23,7 +23,6 @@ from priste.errors import CertificateError
 from priste.events import Event
 from priste.grid import Grid
 from priste.mobility import Mobility
-from priste.odds import as_factor, promise
 from priste.priors import AnyPrior, KnownPrior, NearPrior, Prior
 from priste.protector import Protector, Release
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
@@ -34,6 +33,7 @@ from priste.tracks.model import Model
 from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap
 from priste.tracks.windows import zone
+from priste.wording import as_factor, promise
 from priste.worst_case import Sides, check_sides
 
 FORMAT = 1
@@ -163,7 +163,7 @@ class Certificate:
             clock,
             n_steps,
             model.fingerprint,
-            {r.step: (r.cell, r.private.column) for r in releases},
+            {r.step: (r.cell, r.column) for r in releases},
             releases[0].caveats if releases else (),
             f"priste {version('priste')}",
             datetime.now(UTC).isoformat(timespec="seconds"),
@@ -186,7 +186,9 @@ class Certificate:
         mobility = model.mobility_from(self.clock.start)
         prior = adversary_prior(self.adversary, mobility, self.rho)
         return {
-            p.name: privacy_loss(self._event(p), mobility, self.columns(), prior, p.sides)
+            p.name: privacy_loss(
+                self._event(p), mobility, self.columns(), prior=prior, sides=p.sides
+            )
             for p in self.promises
         }
 
@@ -197,7 +199,8 @@ class Certificate:
         prior = adversary_prior(self.adversary, mobility, self.rho)
         event = self._event(promise)
         rising, falling = (
-            privacy_loss(each, mobility, self.columns(), prior, "event") for each in (event, ~event)
+            privacy_loss(each, mobility, self.columns(), prior=prior, sides="event")
+            for each in (event, ~event)
         )
         return rising, falling
 
@@ -208,7 +211,7 @@ class Certificate:
         return {
             p.name: (
                 prior_odds(self._event(p), mobility),
-                posterior_odds(self._event(p), mobility, None, self.columns()),
+                posterior_odds(self._event(p), mobility, self.columns()),
             )
             for p in self.promises
         }

@@ -111,7 +111,7 @@ class _Reader:
                 )
             where, epsilon = f"events.{name}.epsilon", table["epsilon"]
             found += [
-                NamedProtection(named, _in(where, Protect, part, epsilon, sides))
+                NamedProtection(named, _in(where, partial(Protect, sides=sides), part, epsilon))
                 for named, part in self._occurrences(name, table, event)
             ]
         if not found:

@@ -68,9 +68,11 @@ def expose_track(
         Exposure(
             each,
             times,
-            privacy_loss(each.protection.event, mobility, columns, prior, each.protection.sides),
+            privacy_loss(
+                each.protection.event, mobility, columns, prior=prior, sides=each.protection.sides
+            ),
             prior_odds(each.protection.event, mobility),
-            posterior_odds(each.protection.event, mobility, None, columns),
+            posterior_odds(each.protection.event, mobility, columns),
         )
         for each in named
     ]

@@ -1,14 +1,14 @@
 """The whole job on a table: fixes in, a protected track, its certificate and a diary out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from priste.calibration import Calibration, EveryOutput, OptimalRemap
+from priste.calibration import Calibration, CertifiedPlan, OptimalRemap
 from priste.checks import Array
 from priste.errors import TrackError
 from priste.mechanisms import Mechanism, PlanarLaplace
@@ -74,27 +74,14 @@ class ProtectedTrack:
     named: tuple[NamedProtection, ...]
     releases: tuple[Release, ...]
     certificate: Certificate
+    emissions: dict[int, Array] = field(default_factory=dict)
+    """What each cell would have reported, at the first release of each event's time."""
 
     @cached_property
     def released(self) -> pd.DataFrame:
         """The released track: the centre of each released cell at the start of its step."""
         steps, cells = ([r.step for r in self.releases], [r.cell for r in self.releases])
         return as_track(steps, cells, self.stream.model.place, self.stream.clock)
-
-    def emission_at(self, step: int) -> Array | None:
-        """Return what each cell would have reported at a step, after what was released before it.
-
-        It follows from public things. None if the calibration has no such matrix.
-        """
-        calibration = self.protector.calibration
-        if not isinstance(calibration, EveryOutput | OptimalRemap):
-            return None
-        columns = {release.step: release.private.column for release in self.releases}
-        state = self.protector.beginning()
-        for t in range(step):
-            state = state.arrive()
-            state = state.observe(columns[t]) if t in columns else state
-        return calibration.emission(state.arrive().situation())
 
     @cached_property
     def errors(self) -> Array:
@@ -158,19 +145,25 @@ def protect_track(
         mobility,
         PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism,
         [each.protection for each in named],
-        adversary_prior(adversary, mobility, rho),
-        OptimalRemap() if calibration is None else calibration,
-        seed,
+        prior=adversary_prior(adversary, mobility, rho),
+        calibration=OptimalRemap() if calibration is None else calibration,
+        seed=seed,
     )
     report = progress or progress_line("protecting")
-    releases = []
-    for step, cell in enumerate(stream.cells, start=1):
+    releases, emissions = [], {}
+    waiting = {each.protection.event.steps[0] for each in named}
+    for step, cell in enumerate(stream.cells):
         if cell is None:
             protector.skip()
         else:
+            plan = protector.plan()
+            begun = {first for first in waiting if first <= step}
+            if begun and isinstance(plan, CertifiedPlan):
+                emissions[step] = plan.emission
+            waiting -= begun
             releases.append(protector.release(cell))
-        report(step / stream.n_steps)
+        report((step + 1) / stream.n_steps)
     certificate = Certificate.of(
         protector, releases, named, model, stream.clock, stream.n_steps, adversary, rho
     )
-    return ProtectedTrack(stream, protector, tuple(named), tuple(releases), certificate)
+    return ProtectedTrack(stream, protector, tuple(named), tuple(releases), certificate, emissions)

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from priste.audit import TOLERANCE
+from priste.auditing import TOLERANCE
 from priste.reproduce.claims.registry import Claims
 from priste.reproduce.verdicts import Missing, Results, Verdict, told
 

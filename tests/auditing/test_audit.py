@@ -32,6 +32,7 @@ def line(calibration: object, **changes: object) -> Protector:
         "mobility": MOBILITY,
         "mechanism": Exponential(LINE, 1.0),
         "protections": Protect(EVENT, 0.5),
+        "prior": AnyPrior(),
         "calibration": calibration,
     }
     return Protector(**{**arguments, **changes})  # type: ignore[arg-type]
@@ -92,11 +93,11 @@ def test_the_worst_sequence_and_belief_suffer_the_reported_loss() -> None:
     state, columns = protector.beginning(), []
     for output in finding.sequence:
         state = state.arrive()
-        outcomes = protector.calibration.outcomes(state.situation())
-        column = next(o.column for o in outcomes if o.output == output)
+        plan = protector.calibration.plan(state.situation())
+        column = next(o.column for o in plan.outcomes() if o.output == output)
         columns.append(column)
-        state = state.observe(column)
-    suffered = privacy_loss(EVENT, MOBILITY, columns, KnownPrior(finding.belief))[-1]
+        state = state.observe(column, plan.warm_start)
+    suffered = privacy_loss(EVENT, MOBILITY, columns, prior=KnownPrior(finding.belief))[-1]
     assert suffered == pytest.approx(finding.realised.max(), rel=1e-9)
 
 
@@ -121,6 +122,8 @@ def test_a_sampled_audit_says_that_it_is_a_lower_bound() -> None:
         Mobility.gaussian(Grid(5, 5), 1.0),
         Exponential(Grid(5, 5), 1.0),
         Protect(presence({0}, [2]), 0.5),
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
     )
     assert audit(larger, 6, samples=2, seed=0).kept
 
@@ -196,7 +199,11 @@ def test_what_cannot_be_audited_is_refused() -> None:
 
 def test_a_truth_under_which_nothing_could_be_released_is_refused() -> None:
     anywhere = Protector(
-        Mobility(np.full((3, 3), 1 / 3)), EmissionMatrix(np.eye(3)), Protect(at({0}, 2), 0.5)
+        Mobility(np.full((3, 3), 1 / 3)),
+        EmissionMatrix(np.eye(3)),
+        Protect(at({0}, 2), 0.5),
+        prior=AnyPrior(),
+        calibration=EveryOutput(),
     )
     assert audit(anywhere, 2, sequences=[(0, 2)]).kept
     with pytest.raises(AuditError, match="impossible if people move as truth= says"):

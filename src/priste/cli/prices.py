@@ -9,7 +9,7 @@ from priste.checks import whole
 from priste.errors import GridError
 from priste.events import presence
 from priste.grid import Grid
-from priste.mechanisms import Exact
+from priste.mechanisms import NoNoise
 from priste.mobility import Mobility
 from priste.priors import AnyPrior, AnyPriorOn, KnownPrior, NearPrior, Prior
 from priste.protection import Protect
@@ -47,9 +47,11 @@ def prices_of_adversaries(
     remap = OptimalRemap(outputs=grid.n_cells, rounds=200)
     prices = []
     for name, prior in adversaries.items():
-        protector = Protector(mobility, Exact(grid), Protect(event, epsilon), prior, remap)
+        protector = Protector(
+            mobility, NoNoise(grid), Protect(event, epsilon), prior=prior, calibration=remap
+        )
         plan = remap.plan(protector.beginning().arrive().situation())
         if plan.remark:
             raise RuntimeError(f"{name}: {plan.remark}")
-        prices.append(Price(name, plan.loss))
+        prices.append(Price(name, plan.expected_loss))
     return prices, float((belief @ grid.distances).min())

@@ -1,17 +1,18 @@
-"""Of many hidden ways to a sequence, each stays as often as its new weight makes up for.
+"""Of many hidden histories to a sequence, each stays as often as its new weight makes up for.
 
-Then probabilities are right in the mean, whatever the ways and the beliefs: a way that stays with
-probability p must count 1/p times. Sequences of the published loop are thinned out again and again;
-how often each way stays is counted and held against the weight that it was given.
+Then probabilities are unbiased, whatever the histories and the beliefs: a history that stays
+with probability p must count 1/p times. Sequences of the published loop are thinned out again and
+again; how often each history stays is counted and held against the weight that it was given.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 from scipy.stats import binom
-from tests.oracles import all_ways, loop_of_many_ways
+from tests.oracles import all_histories, loop_of_many_histories
 
 from priste import (
+    AnyPrior,
     Exponential,
     Grid,
     KnownPrior,
@@ -22,26 +23,26 @@ from priste import (
     audit,
     presence,
 )
+from priste.auditing.histories import History, Seen
 from priste.checks import Array
-from priste.hidden_ways import HiddenWay, Seen
 from priste.reproduce.streams import estimated, followed
 from verification.report import Finding, times
 from verification.statistics import ALARM, shown, surprise
 
-MISTAKE = "ways that stay count as much as before"
+MISTAKE = "histories that stay count as much as before"
 SEQUENCES = ((2, 2), (3, 1, 2))
 WAYS, REPEATS, STEPS = 8, 6, 4
 
 
 def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
-    """Thin out two sequences, to few ways and to some more; then estimate the loss of streams."""
+    """Thin out two sequences, to few histories and to more; then estimate losses of streams."""
     yield from counted(effort, mistaken=mistaken)
     if not mistaken:
         yield estimates(times(200, effort))
 
 
 def estimates(cases: int) -> Finding:
-    """Hold intervals for the loss of released streams against the loss by all ways."""
+    """Hold intervals for the loss of released streams against the loss by all histories."""
     random = np.random.default_rng(8)
     above = below = seen = 0
     while seen < cases:
@@ -53,6 +54,7 @@ def estimates(cases: int) -> Finding:
             Protect(presence({0, 1}, [1, 2, 3]), float(random.choice([0.1, 0.2, 0.4]))),
             calibration=Retry(),
             seed=int(random.integers(10**9)),
+            prior=AnyPrior(),
         )
         path = mobility.sample(STEPS, seed=int(random.integers(10**9))).tolist()
         released = [release.cell for release in loop.stream(path)]
@@ -69,44 +71,47 @@ def estimates(cases: int) -> Finding:
         above, below, seen = above + (mean - half > loss), below + (mean + half < loss), seen + 1
     said = f"{seen} streams, the interval of 99 % lies above in {above}, below in {below}"
     p = float(binom.sf(above - 1, seen, 0.025))
-    return Finding("the loss by all ways", f"{said}, {shown(p)}", p >= ALARM)
+    return Finding("the loss by all histories", f"{said}, {shown(p)}", p >= ALARM)
 
 
 def counted(effort: float, *, mistaken: bool) -> Iterator[Finding]:
-    """Count how often each way stays, against the weight it is given."""
-    loop, random = loop_of_many_ways(), np.random.default_rng(7)
+    """Count how often each history stays, against the weight it is given."""
+    loop, random = loop_of_many_histories(), np.random.default_rng(7)
     for sequence in SEQUENCES:
-        seen = all_ways(loop, sequence)
-        for ways in (3, 12):
+        seen = all_histories(loop, sequence)
+        for histories in (3, 12):
             draws = times(10_000, effort)
-            counts, weights = stays(seen, ways, draws, random)
+            counts, weights = stays(seen, histories, draws, random)
             if mistaken:
                 weights = np.minimum(weights, 1.0)
             drawn = counts > 0
             p = surprise(counts[drawn], 1 / weights[drawn], draws)
-            said = f"{draws:,} draws of {ways}, {drawn.sum()} ways stayed, {shown(p)}"
-            yield Finding(f"{len(seen.ways)} ways to {sequence}", said, p >= ALARM)
-            never, left = int((~drawn).sum()), max(ways - float((1 / weights[drawn]).sum()), 0.0)
+            said = f"{draws:,} draws of {histories}, {drawn.sum()} histories stayed, {shown(p)}"
+            yield Finding(f"{len(seen.histories)} histories to {sequence}", said, p >= ALARM)
+            never, left = (
+                int((~drawn).sum()),
+                max(histories - float((1 / weights[drawn]).sum()), 0.0),
+            )
             p = max(1 - left / max(never, 1), 0.0) ** draws  # the likeliest of them never stays
-            said = f"{never} ways never stayed, for whom {left:.1e} is left, {shown(p)}"
+            said = f"{never} histories never stayed, for whom {left:.1e} is left, {shown(p)}"
             yield Finding("and others are as rare", said, p >= ALARM)
 
 
 def stays(
-    seen: Seen, ways: int, draws: int, random: np.random.Generator
+    seen: Seen, histories: int, draws: int, random: np.random.Generator
 ) -> tuple[np.ndarray, Array]:
-    """Return how often each way stayed, and the weight it was given then."""
-    number = {id(way.state): k for k, way in enumerate(seen.ways)}
-    counts, weights = np.zeros(len(seen.ways), dtype=np.int64), np.ones(len(seen.ways))
+    """Return how often each history stayed, and the weight it was given then."""
+    number = {id(history.state): k for k, history in enumerate(seen.histories)}
+    counts, weights = np.zeros(len(seen.histories), dtype=np.int64), np.ones(len(seen.histories))
     for _ in range(draws):
-        for way in seen.thinned(ways, random).ways:
-            k = number[id(way.state)]
+        for history in seen.thinned(histories, random).histories:
+            k = number[id(history.state)]
             counts[k] += 1
-            weights[k] = mass(way) / mass(seen.ways[k])
+            weights[k] = mass(history) / mass(seen.histories[k])
     return counts, weights
 
 
-def mass(way: HiddenWay) -> float:
-    """Return the probability of a way under the likeliest belief."""
-    vectors = way.truth[0].four_vectors()
+def mass(history: History) -> float:
+    """Return the probability of a history under the likeliest belief."""
+    vectors = history.truth[0].four_vectors()
     return float(np.ldexp(vectors.b + vectors.d, vectors.exponents).max())

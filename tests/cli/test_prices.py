@@ -1,6 +1,6 @@
 import pytest
 
-from priste.price import prices_of_adversaries
+from priste.cli.prices import prices_of_adversaries
 
 
 def test_the_prices_are_those_of_the_prototype_and_rise_with_the_adversary() -> None:

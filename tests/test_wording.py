@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priste.odds import as_factor, as_odds, promise
+from priste.wording import as_factor, as_odds, promise
 
 
 @pytest.mark.parametrize(

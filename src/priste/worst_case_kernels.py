@@ -1,4 +1,4 @@
-"""Compiled loops over the edges between beliefs, for `priste.worst_case`.
+"""Compiled loops over pairs of beliefs, for `priste.worst_case`.
 
 Everything is in the scaled form explained there: rows (p, q, beta, delta) and the condition
 
@@ -20,12 +20,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from priste import worst_case_wide as wide
 from priste.checks import FAINTEST, Array
 
 Row = tuple[float, float, float, float, float, float]
 
 _UNIT = 2.0**-52
-_DEEPEST = -600  # binary orders between rows beyond which a row is as good as its limit
+_SPREAD = 600  # binary orders between rows up to which no product here leaves floating point
+_LEAST = 2.0**-600  # so too for the smaller of two entries that add up to about one
 LARGEST = 200.0  # nats; products with a larger e^loss could overflow
 _MARGIN = 1e-12  # relative; a pair this close to failing is looked at
 _SLACK = 1e-14  # a pair worse than the best by less than this (relative) is not worth a look
@@ -228,53 +230,52 @@ def all_hold(
     bound: float,
     both: bool,
 ) -> bool:
-    """Tell whether the condition holds for every vertex and pair, at every depth of likelihood.
-
-    Rows far below the likeliest are limits beside it, but not beside each other: they are tested
-    among themselves too, relative to the likeliest of them.
-    """
-    rows = np.arange(len(a))
-    while True:
-        p, q, beta, delta, _, deep = scaled(a[rows], not_a[rows], b[rows], d[rows], exponents[rows])
-        if not hold(p, q, beta, delta, bound, both):
-            return False
-        rows = rows[deep]
-        if len(rows) < 2:
-            return True
+    """Tell whether the condition holds for every vertex and pair, however far rows lie apart."""
+    p, q, beta, delta, _, comparable = scaled(a, not_a, b, d, exponents)
+    if comparable:
+        return hold(p, q, beta, delta, bound, both)
+    return wide.hold(wide.rows_of(a, not_a, b, d, exponents, True), bound) and (
+        not both or wide.hold(wide.rows_of(a, not_a, b, d, exponents, False), bound)
+    )
 
 
 @njit(cache=True, nogil=True)
 def scaled(
     a: Array, not_a: Array, b: Array, d: Array, exponents: NDArray[np.int64]
-) -> tuple[Array, Array, Array, Array, Array, NDArray[np.bool_]]:
-    """Return the rows (p, q, beta, delta) divided by √(b + d), that `scale`, and which are deep.
+) -> tuple[Array, Array, Array, Array, Array, bool]:
+    """Return the rows (p, q, beta, delta) divided by √(b + d), that `scale`, and their verdict.
 
-    Row v of b and d is meant times ``2 ** exponents[v]``. Likelihoods are taken relative to the
-    largest; one that is smaller by more than `_DEEPEST` binary orders is taken as that deep.
+    Row v of b and d is meant times ``2 ** exponents[v]``; likelihoods are taken relative to the
+    largest. The last value tells whether the rows are comparable in floating point: within
+    `_SPREAD` binary orders of each other, with no entry smaller than `_LEAST` beside its partner.
+    Where they are not, `priste.worst_case_wide` decides, and the rows here mean nothing.
     """
     n = len(a)
     p, q, beta, delta, scale = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.ones(n)
-    deep = np.zeros(n, dtype=np.bool_)
-    highest = 0
-    possible = False
+    highest = lowest = 0
+    comparable, possible = True, False
     for v in range(n):
         total = b[v] + d[v]
+        comparable &= not (0 < a[v] < _LEAST or 0 < not_a[v] < _LEAST)
+        comparable &= not (0 < b[v] < _LEAST * total or 0 < d[v] < _LEAST * total)
         if total > 0:
             order = exponents[v] + math.frexp(total)[1]
             highest = max(highest, order) if possible else order
+            lowest = min(lowest, order) if possible else order
             possible = True
+    comparable &= highest - lowest <= _SPREAD
+    if not comparable:
+        return p, q, beta, delta, scale, False
     for v in range(n):
-        total, order = math.frexp(b[v] + d[v])
-        depth = 0
+        total = b[v] + d[v]
         if total > 0:
-            depth = exponents[v] + order - highest
-            deep[v] = depth < _DEEPEST
-            depth = max(depth, _DEEPEST)
-            scale[v] = math.sqrt(math.ldexp(total, depth))
+            mantissa, order = math.frexp(total)
+            scale[v] = math.sqrt(math.ldexp(mantissa, exponents[v] + order - highest))
+            beta[v], delta[v] = scale[v] * (b[v] / total), scale[v] * (d[v] / total)
+        else:
+            beta[v] = delta[v] = 0.0
         p[v], q[v] = a[v] / scale[v], not_a[v] / scale[v]
-        beta[v] = math.ldexp(b[v], depth - order) / scale[v]
-        delta[v] = math.ldexp(d[v], depth - order) / scale[v]
-    return p, q, beta, delta, scale, deep
+    return p, q, beta, delta, scale, True
 
 
 @njit(cache=True)
@@ -282,14 +283,15 @@ def largest(p: Array, q: Array, beta: Array, delta: Array) -> tuple[float, int, 
     """Return the largest loss and its edge: vertices i and j, the weight of j over that of i.
 
     One pass suffices. A pair that holds for E holds for every larger E, so each pair is tested
-    once against the best loss so far, and its own exact loss replaces that if the test fails.
+    once against the best loss so far, and its own loss replaces that if the test fails.
     """
     n = len(p)
     best, best_i, best_j, best_ratio = -math.inf, 0, 0, 0.0
     for i in range(n):
-        loss, _ = edge_loss(p, q, beta, delta, i, i)
+        loss = vertex_loss(p[i], q[i], beta[i], delta[i])
         if loss > best:
             best, best_i, best_j = loss, i, i
+    rows = wide.rows_of(p, q, beta, delta, np.zeros(n, dtype=np.int64), True)
     roots = np.empty(n)
     bound = _roots(p, q, beta, delta, best, roots)
     for i in range(n):
@@ -297,18 +299,20 @@ def largest(p: Array, q: Array, beta: Array, delta: Array) -> tuple[float, int, 
         while j < n and best < LARGEST:
             j = _first_failure(p, q, beta, delta, bound, roots, i, j)
             if j < n:
-                loss, ratio = edge_loss(p, q, beta, delta, i, j)
+                loss, ratio = wide.edge(rows, i, j, best)
                 if loss > best:
                     best, best_i, best_j, best_ratio = loss, i, j, ratio
                     bound = _roots(p, q, beta, delta, best, roots)
                 j += 1
-    if LARGEST <= best < math.inf:  # compare the losses themselves, e^best is too large
-        for i in range(n):
-            for j in range(i + 1, n):
-                loss, ratio = edge_loss(p, q, beta, delta, i, j)
-                if loss > best:
-                    best, best_i, best_j, best_ratio = loss, i, j, ratio
-    return best, best_i, best_j, best_ratio
+    return wide.largest(rows) if LARGEST <= best < math.inf else (best, best_i, best_j, best_ratio)
+
+
+@njit(cache=True)
+def vertex_loss(p: float, q: float, beta: float, delta: float) -> float:
+    """Return the loss of one belief, -inf where it holds no odds or the releases are impossible."""
+    if p == 0 or q == 0 or beta == 0:
+        return -math.inf
+    return math.inf if delta == 0 else math.log(beta / p) - math.log(delta / q)
 
 
 @njit(cache=True)
@@ -348,59 +352,3 @@ def _first_failure(
                 if slack * rise - b_i * q[j] - q_i * beta[j] + r_i * roots[j] < 0:
                     return j
     return n
-
-
-@njit(cache=True)
-def edge_loss(p: Array, q: Array, beta: Array, delta: Array, i: int, j: int) -> tuple[float, float]:
-    """Return the largest loss on the edge from i to j, and the weight of j over that of i there.
-
-    With weights 1 and w the loss is stationary where κ·A·Ā = τ·B·D, a quadratic in w. Its ends
-    are limits: as w goes to 0, each of A, Ā, B, D goes to its entry in row i or, if that is 0,
-    goes to 0 like w times its entry in row j.
-    """
-    best, at = _limit(p, q, beta, delta, i, j), 0.0
-    if i == j:
-        return best, at
-    other = _limit(p, q, beta, delta, j, i)
-    if other > best:
-        best, at = other, math.inf
-    kappa = beta[j] * delta[i] - beta[i] * delta[j]
-    tau = p[j] * q[i] - p[i] * q[j]
-    square = kappa * p[j] * q[j] - tau * beta[j] * delta[j]
-    linear = kappa * (p[i] * q[j] + p[j] * q[i]) - tau * (beta[i] * delta[j] + beta[j] * delta[i])
-    constant = kappa * p[i] * q[i] - tau * beta[i] * delta[i]
-    inside = linear * linear - 4 * square * constant
-    if inside >= 0:
-        half = -0.5 * (linear + math.copysign(math.sqrt(inside), linear))
-        for k in range(2):
-            top, bottom = (half, square) if k == 0 else (constant, half)
-            if bottom != 0 and 0 < top / bottom < math.inf:
-                w = top / bottom
-                happened = (beta[i] + w * beta[j]) / (p[i] + w * p[j])
-                failed = (delta[i] + w * delta[j]) / (q[i] + w * q[j])
-                if happened > 0 and failed > 0:
-                    loss = math.log(happened) - math.log(failed)
-                    if loss > best:
-                        best, at = loss, w
-    return best, at
-
-
-@njit(cache=True)
-def _limit(p: Array, q: Array, beta: Array, delta: Array, i: int, j: int) -> float:
-    """Return the loss in the limit of all weight on row i and a vanishing weight on row j."""
-    b, b_order = (beta[i], 0) if beta[i] > 0 else (beta[j], 1)
-    a, a_order = (p[i], 0) if p[i] > 0 else (p[j], 1)
-    d, d_order = (delta[i], 0) if delta[i] > 0 else (delta[j], 1)
-    not_a, not_a_order = (q[i], 0) if q[i] > 0 else (q[j], 1)
-    if i == j and (a_order or not_a_order):
-        return -math.inf  # the event is certain or impossible here: no odds to change
-    if a == 0 or not_a == 0 or (b == 0 and d == 0):
-        return -math.inf
-    if d == 0:
-        return math.inf
-    if b == 0:
-        return -math.inf
-    order = b_order - a_order - d_order + not_a_order
-    if order == 0 or i == j:
-        return math.log(b / a) - math.log(d / not_a)
-    return math.inf if order < 0 else -math.inf

@@ -10,7 +10,7 @@ from priste.mechanisms.on_grid import GridMechanism
 
 
 @dataclass(frozen=True)
-class Exact(GridMechanism):
+class NoNoise(GridMechanism):
     """The true cell with a probability of `budget`, any cell otherwise.
 
     With budget 1 it offers no location privacy of its own; `OptimalRemap` then protects the events
@@ -22,8 +22,12 @@ class Exact(GridMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.budget > 1:
-            raise MechanismError(f"the budget of Exact is a share, at most 1; got {self.budget}")
+            raise MechanismError(f"the budget of NoNoise is a share, at most 1; got {self.budget}")
 
     def _matrix(self) -> Array:
         n = self.grid.n_cells
         return self.budget * np.eye(n) + (1 - self.budget) / n
+
+
+Exact = NoNoise
+"""The earlier name of `NoNoise`."""

@@ -1,0 +1,24 @@
+"""What one step's plan leaves for the next to start from. All of it is public."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Belief(NamedTuple):
+    """Weight 1 on one vertex and `weight` on the other, and whether its odds would rise."""
+
+    first: int
+    second: int
+    weight: float
+    rising: bool
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """The beliefs whose cuts mattered, per bound and output, and the variables that were used."""
+
+    beliefs: dict[int, dict[int, tuple[Belief, ...]]] = field(default_factory=dict)
+    used: NDArray[np.bool_] | None = None

@@ -1,0 +1,111 @@
+"""Beliefs any number of binary orders apart, against whole numbers of any size."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from priste import AnyPrior, Mobility, presence, privacy_loss
+from priste.checks import Array
+from priste.worst_case import is_within, worst_case
+from tests.oracles import condition_in_integers, four_vectors_in_fractions
+from tests.strategies import far_apart
+
+
+@pytest.mark.parametrize("orders", [250, 700, 1500, 40_000])
+def test_verdicts_agree_with_whole_numbers_however_far_beliefs_lie_apart(orders: int) -> None:
+    random = np.random.default_rng(orders)
+    verdicts = {True: 0, False: 0}
+    for _ in range(200 if orders > 2000 else 500):
+        vectors, epsilon = far_apart(random, orders), float(random.choice([0.05, 0.5, 2.0, 20.0]))
+        passes = is_within(vectors, epsilon)
+        verdicts[passes] += 1
+        if passes:
+            assert condition_in_integers(vectors, epsilon)
+        else:
+            assert not condition_in_integers(vectors, epsilon - 3e-9)
+    assert min(verdicts.values()) >= 5
+
+
+@pytest.mark.parametrize("orders", [700, 1500])
+def test_the_largest_loss_is_where_whole_numbers_turn_over(orders: int) -> None:
+    random = np.random.default_rng(orders)
+    finite = 0
+    for _ in range(150):
+        vectors = far_apart(random, orders)
+        loss = worst_case(vectors).loss
+        if loss == math.inf:
+            assert not condition_in_integers(vectors, 1e4)
+        elif loss > 1e-6:
+            finite += 1
+            assert condition_in_integers(vectors, loss * (1 + 1e-12) + 1e-12)
+            assert not condition_in_integers(vectors, loss * (1 - 1e-12) - 1e-12)
+    assert finite > 50
+
+
+def test_the_reported_belief_has_the_reported_loss() -> None:
+    random = np.random.default_rng(4)
+    checked = 0
+    for _ in range(200):
+        vectors = far_apart(random, 700)
+        case = worst_case(vectors)
+        if math.isinf(case.loss) or not min(case.weights) > 0:
+            continue
+        weights = [Fraction(w) for w in case.weights]
+        scaled = [
+            w * Fraction(2) ** int(vectors.exponents[v])
+            for w, v in zip(weights, case.vertices, strict=True)
+        ]
+        a, not_a, b, d = (
+            sum((w * Fraction(float(part[v])) for w, v in pairs), Fraction(0))
+            for part, pairs in (
+                (vectors.a, [*zip(weights, case.vertices, strict=True)]),
+                (vectors.not_a, [*zip(weights, case.vertices, strict=True)]),
+                (vectors.b, [*zip(scaled, case.vertices, strict=True)]),
+                (vectors.d, [*zip(scaled, case.vertices, strict=True)]),
+            )
+        )
+        odds = (b / a) / (d / not_a)
+        moved = math.log(odds.numerator) - math.log(odds.denominator)
+        assert (moved if case.rising else -moved) == pytest.approx(case.loss, rel=1e-9)
+        checked += 1
+    assert checked > 20
+
+
+def hostile_stream(
+    random: np.random.Generator, releases: int
+) -> tuple[list[list[list[Fraction]]], list[Array]]:
+    """Moves that vary with time and hardly ever mix, releases that tell a lot."""
+    n, rarest = 5, float(random.choice([300, 500, 700]))
+    places = np.arange(n)  # where the path from each start most likely is
+    levels = -np.array([0.0, 0.1, *random.uniform(0.3, 1, n - 2)]) * random.uniform(20, 60)
+    transitions, columns = [], []
+    for _ in range(releases):
+        columns.append(np.empty(n))
+        columns[-1][places] = np.exp2(levels + random.uniform(-2, 0, n))
+        weights = np.exp2(-rarest * random.uniform(0.9, 1, (n, n)))
+        following = random.permutation(n)
+        weights[np.arange(n), following] = random.uniform(1, 2, n)
+        places = following[places]
+        rows = [[Fraction(float(w)) for w in row] for row in weights]
+        transitions.append([[w / sum(row) for w in row] for row in rows])
+    return transitions, columns
+
+
+def test_streams_after_which_beliefs_lie_far_apart_have_the_loss_that_fractions_say() -> None:
+    """Any belief, five cells, moves that vary with the step, thirteen releases."""
+    random = np.random.default_rng(13)
+    widest = 0
+    for _ in range(15):
+        transitions, columns = hostile_stream(random, 13)
+        steps = {int(s) for s in random.integers(0, 13, 2)}
+        exact = four_vectors_in_fractions({0, 1}, steps, transitions, columns)
+        model = Mobility([[[float(w) for w in row] for row in matrix] for matrix in transitions])
+        loss = privacy_loss(presence({0, 1}, steps), model, columns, prior=AnyPrior())[-1]
+        assert loss == pytest.approx(worst_case(exact).loss, rel=1e-9, abs=1e-9)
+        assert condition_in_integers(exact, loss + 1e-8)
+        if loss > 1e-6:
+            assert not condition_in_integers(exact, loss * (1 - 1e-8) - 1e-8)
+        widest = max(widest, int(np.ptp(exact.exponents)))
+    assert widest > 600
