@@ -8,6 +8,7 @@ how often each way stays is counted and held against the weight that it was give
 from collections.abc import Iterator
 
 import numpy as np
+from reproduction.streams import estimated, followed
 from scipy.stats import binom
 from tests.oracles import all_ways, loop_of_many_ways
 
@@ -24,7 +25,6 @@ from priste import (
 )
 from priste.checks import Array
 from priste.hidden_ways import HiddenWay, Seen
-from priste.reproduce.streams import estimated, followed
 from verification.report import Finding, times
 from verification.statistics import ALARM, shown, surprise
 
