@@ -55,14 +55,14 @@ def strict_needs_nothing(results: Results) -> Verdict:
 
 def _strict_needs_little(strict: Array, loose: Array) -> Finding:
     """Return whether a strict PLM is left most of its budget, and a loose one much less."""
-    return all_of([above(strict, _SLIGHT, 2), less(loose, strict - _MUCH, 2)])
+    return all_of([above(strict, _SLIGHT), less(loose, strict - _MUCH)])
 
 
 def _during(results: Results, name: str, steps: range) -> tuple[Finding, str]:
     settings = results.panel(name, 1)
     shares = [results.budgets(s, steps) for s in settings]
     alphas = figures(*(s.alpha for s in settings))
-    left = ", ".join(f"{interval(share, 2):.0%}" for share in shares)
+    left = ", ".join(f"{interval(share):.0%}" for share in shares)
     numbers = f"left during the event at ε = 0.5, for α = {alphas}: {left}"
     return _strict_needs_little(shares[0], shares[-1]), numbers
 
@@ -77,7 +77,7 @@ def strict_needs_little(results: Results) -> Verdict:
     strict, usual = (results.budgets(strong.but(alpha=a), EARLY) for a in (_STRICTER, BASE.alpha))
     numbers += (
         f"; with stronger moves (σ = {_STRONG:g}), for α = {_STRICTER:g}, {BASE.alpha:g}: "
-        f"{interval(strict, 2):.0%}, {interval(usual, 2):.0%}"
+        f"{interval(strict):.0%}, {interval(usual):.0%}"
     )
     also = _strict_needs_little(strict, usual) is Finding.HOLDS
     return verdict_on(finding, numbers, "moves without much pattern", always=also)
@@ -91,21 +91,21 @@ def strict_needs_little_later(results: Results) -> Verdict:
 
 def _levels(results: Results, name: str, steps: range) -> Verdict:
     low, middle, high = (results.budgets(s, steps) for s in results.panel(name, 0))
-    left = ", ".join(f"{interval(shares, 4):.0%}" for shares in (high, middle, low))
+    left = ", ".join(f"{interval(shares, 2):.0%}" for shares in (high, middle, low))
     finding = all_of(
         [
-            above(high, _SLIGHT, 4),
-            above(middle, _FEW, 4),
-            less(low, middle, 4),
-            less(middle, high, 4),
+            above(high, _SLIGHT, 2),
+            above(middle, _FEW, 2),
+            less(low, middle, 2),
+            less(middle, high, 2),
         ]
     )
     strong = results.budgets(BASE.but(sigma=_STRONG, epsilon=1.0), EARLY)
     numbers = (
         f"left during the event for ε = 1, 0.5, 0.1: {left}; with σ = {_STRONG:g} at ε = 1: "
-        f"{interval(strong):.0%} (times 4–8)"
+        f"{interval(strong, 2):.0%} (times 4–8)"
     )
-    always = above(strong, _SLIGHT) is Finding.HOLDS
+    always = above(strong, _SLIGHT, 2) is Finding.HOLDS
     return verdict_on(finding, numbers, "moves without much pattern (σ = 10)", always=always)
 
 
@@ -132,7 +132,7 @@ def loose_varies(results: Results) -> Verdict:
             shares = results.budgets_by_step(setting)
             spread.append(np.abs(shares - shares.mean(axis=0)).mean(axis=1))
             often.append((shares < 1).mean(axis=1))
-        findings += [less(often[0], often[-1], 4), less(spread[0], spread[-1], 4)]
+        findings += [less(often[0], often[-1]), less(spread[0], spread[-1])]
         words.append(
             f"{name}: mean deviation relative to α {', '.join(f'{v.mean():.1%}' for v in spread)}, "
             f"steps reduced {', '.join(f'{v.mean():.1%}' for v in often)}"
@@ -149,7 +149,7 @@ def reduced_during(results: Results) -> Verdict:
         shares = results.budgets_by_step(results.panel(name, 0)[1])
         during = shares[:, steps.start : steps.stop].mean(axis=1)
         outside = np.delete(shares, np.arange(steps.start, steps.stop), axis=1).mean(axis=1)
-        findings.append(less(during, outside, len(_WINDOWS)))
+        findings.append(less(during, outside))
         words.append(f"{name}: {percent(during.mean(), outside.mean())}")
     numbers = "0.2-PLM, ε = 0.5, left during the event and otherwise: " + "; ".join(words)
     return verdict_on(all_of(findings), numbers)
@@ -163,7 +163,7 @@ def budgets_tell(results: Results) -> Verdict:
         budgets = results.record(results.panel(name, 0)[1]).values("budgets")
         starts = [_lowest(run, len(steps)) for run in budgets if run.min() < run.max()]
         found = sum(abs(start - steps.start) <= 1 for start in starts)
-        findings.append(mostly(found, len(budgets), len(_WINDOWS)))
+        findings.append(mostly(found, len(budgets)))
         start = _lowest(budgets.mean(axis=0), len(steps))
         words.append(
             f"{name}: times {start + 1}–{start + len(steps)} of the mean; within a step of the "
@@ -202,7 +202,7 @@ def two_events(results: Results) -> Verdict:
         f"late: {percent(both.mean(), early.mean(), late.mean())} (over all times {always}); both "
         f"less the sum of the two: {difference(both, early + late)}"
     )
-    return verdict_on(all_of(less(one + _WORSE, both, 2) for one in (early, late)), numbers)
+    return verdict_on(all_of(less(one + _WORSE, both) for one in (early, late)), numbers)
 
 
 @CLAIMS.stated("V-B, location sets")
