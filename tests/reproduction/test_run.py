@@ -112,7 +112,7 @@ def test_a_folder_without_tracks_is_refused(tmp_path: Path) -> None:
 
 def test_nobody_is_given_twice(tmp_path: Path) -> None:
     somebody = person(tmp_path / "here")
-    with pytest.raises(PristeError, match="hold the same tracks; give each one once"):
+    with pytest.raises(PristeError, match="hold the same tracks; give each person once"):
         run.reproduce(tmp_path / "out", geolife=[somebody] * 2, fast=True, working=quietly)
     assert not (tmp_path / "out").exists()
 
