@@ -166,7 +166,7 @@ def _scope(results: Results, mode: Mode) -> str:
 
 
 def _verdicts(verdicts: Table) -> str:
-    colours = {REPRODUCED: "good", ONLY_IF: "partly", NOT: "bad"}  # others stay grey
+    colours = {REPRODUCED: "good", ONLY_IF: "partly", NOT: "bad"}  # others stay plain
     rows = []
     for row in verdicts.rows:
         where, claim, _, verdict, numbers, condition = (escape(text) for text in row)
