@@ -2,13 +2,15 @@
 # make test   style, types and tests
 # make bench  speed, as ratios measured in one run, and beside other programs (3 GB of them)
 # make verify long statistical checks, and checks against other programs
+# make reproduce-fast  the paper's evaluation in minutes, in results/reproduction-fast
+# make reproduce  all of it in hours; GEOLIFE=Geolife/Data/000 adds real data
 # Each sets itself up in .venv, from python3 alone.
 
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test bench verify figures tables clean
+.PHONY: demo test bench verify reproduce reproduce-fast figures tables clean
 
 demo: .venv/cli
 	$(BIN)/priste demo
@@ -24,6 +26,12 @@ bench: .venv/test
 
 verify: .venv/test
 	$(BIN)/python -m verification
+
+reproduce: .venv/test
+	$(BIN)/python -m reproduction $(addprefix --geolife ,$(GEOLIFE))
+
+reproduce-fast: .venv/test
+	$(BIN)/python -m reproduction --fast
 
 figures: .venv/cli
 	$(BIN)/python docs/figures.py

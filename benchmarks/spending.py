@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from reproduction.cached_remap import CachedRemap, Plans
 
 from benchmarks.utility import interval
 from priste import (
@@ -23,7 +24,6 @@ from priste import (
     presence,
 )
 from priste.calibration.spending import Spending
-from priste.reproduce.remembering import Planned, Remembering
 
 GRID = Grid(10, 10)
 EVENT = presence([0, 1, 10, 11], range(3, 8))
@@ -40,7 +40,7 @@ def main() -> None:
         n = int(streams) if belief == "known" else max(int(streams) // 2, 2)
         greedy: list[float] = []
         for way in WAYS:
-            plans: Planned = {}
+            plans: Plans = {}
             errors = [error(belief, sigma, epsilon, way, seed, plans) for seed in range(n)]
             greedy = greedy or errors
             more = interval([e - g for e, g in zip(errors, greedy, strict=True)])
@@ -56,12 +56,12 @@ def main() -> None:
 
 
 def error(
-    belief: str, sigma: float, epsilon: float, way: Spending, seed: int, plans: Planned
+    belief: str, sigma: float, epsilon: float, way: Spending, seed: int, plans: Plans
 ) -> float:
     uniform = np.full(GRID.n_cells, 1 / GRID.n_cells)
     prior = KnownPrior(uniform) if belief == "known" else NearPrior(uniform, 0.1)
     mobility = Mobility.gaussian(GRID, sigma)
-    remap = Remembering(plans, spending=way)
+    remap = CachedRemap(plans, spending=way)
     guard = Protector(
         mobility, NoNoise(GRID), Protect(EVENT, epsilon), prior=prior, calibration=remap, seed=seed
     )

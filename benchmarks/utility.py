@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from reproduction.cached_remap import CachedRemap, Plans
 
 from priste import (
     AnyPrior,
@@ -28,7 +29,6 @@ from priste import (
     Retry,
     presence,
 )
-from priste.reproduce.remembering import Planned, Remembering
 
 GRID = Grid(20, 20)
 EVENT = presence(range(10), range(3, 8))
@@ -48,17 +48,17 @@ class Setting(NamedTuple):
 
 def errors(setting: Setting, seeds: range) -> list[float]:
     """The mean distance between true and released cell of each stream."""
-    plans: Planned = {}
+    plans: Plans = {}
     return [error(setting, seed, plans) for seed in seeds]
 
 
-def error(setting: Setting, seed: int, plans: Planned) -> float:
+def error(setting: Setting, seed: int, plans: Plans) -> float:
     """The mean distance between true and released cell of one stream."""
     mobility = Mobility.gaussian(GRID, setting.sigma)
     uniform = np.full(GRID.n_cells, 1 / GRID.n_cells)
     mechanism = NoNoise(GRID) if setting.method == "remap alone" else PlanarLaplace(GRID, 1.0)
     calibration = {"every output": EveryOutput(), "retry": Retry()}.get(
-        setting.method, Remembering(plans)
+        setting.method, CachedRemap(plans)
     )
     guard = Protector(
         mobility,

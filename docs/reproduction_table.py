@@ -1,4 +1,4 @@
-"""The tables and pictures of reproduction.md, from a report that `priste reproduce` made.
+"""The tables and pictures of reproduction.md, from a report that `make reproduce` wrote.
 
 `python docs/reproduction_table.py FOLDER` takes over the data and the figures of a report; the
 page is then written from them.
@@ -12,22 +12,29 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from priste.reproduce.tables import counted
-
 DOCS = Path(__file__).parent
 DATA, IMAGES = DOCS / "data" / "reproduction", DOCS / "images" / "reproduction"
-KEPT = ("verdicts", "promises", "choices", "averages", "runtime", "thresholds", "small-maps")
+TABLES = (
+    "counts",
+    "verdicts",
+    "promises",
+    "choices",
+    "averages",
+    "runtime",
+    "thresholds",
+    "small-maps",
+)
 
 
 def take_over(report: Path) -> None:
     """Copy what the page shows, if all of it is there."""
-    missing = [name for name in KEPT if not (report / "data" / f"{name}.csv").exists()]
+    missing = [name for name in TABLES if not (report / "data" / f"{name}.csv").exists()]
     if missing:
         raise SystemExit(f"the report in {report} has no {', '.join(missing)}")
     for folder in (DATA, IMAGES):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-    for name in KEPT:
+    for name in TABLES:
         shutil.copy(report / "data" / f"{name}.csv", DATA)
     for picture in sorted((report / "figures").glob("*.png")):
         shutil.copy(picture, IMAGES)
@@ -57,17 +64,17 @@ def run_lines() -> list[str]:
     lines.append("|---|---|---|---|---|")
     for method in dict.fromkeys(row["method"] for row in found):
         runs = [int(row["runs"]) for row in found if row["method"] == method]
-        real, made = counts[method, True], counts[method, False]
+        real, synthetic = counts[method, True], counts[method, False]
         steps = found[0]["steps"]
         lines.append(
-            f"| {method} | {made + real} | {real} | {min(runs)} to {max(runs)} | {steps} |"
+            f"| {method} | {synthetic + real} | {real} | {min(runs)} to {max(runs)} | {steps} |"
         )
     return lines
 
 
 def verdict_lines() -> list[str]:
     found = rows("verdicts")
-    lines = [counted((row["kind"], row["verdict"]) for row in found), ""]
+    lines = [*table_lines("counts"), ""]
     lines += ["| claim | where | verdict | numbers |", "|---|---|---|---|"]
     for row in found:
         verdict = f"**{row['verdict']}**"

@@ -1,9 +1,9 @@
 """The worst belief by CPLEX's global solver: the program of the paper, and a form for any scale."""
 
 import numpy as np
+from reproduction.quadratic import NoOptimum, smallest_value, theorem_checks
 
 from priste.checks import Array
-from priste.reproduce.quadratic import NoOptimum, smallest_value, theorem_checks
 
 __all__ = ["NoOptimum", "balanced_form", "smallest_value", "theorem_checks"]
 

@@ -8,6 +8,7 @@ again; how often each history stays is counted and held against the weight that 
 from collections.abc import Iterator
 
 import numpy as np
+from reproduction.streams import estimated, followed
 from scipy.stats import binom
 from tests.oracles import all_histories, loop_of_many_histories
 
@@ -25,7 +26,6 @@ from priste import (
 )
 from priste.auditing.histories import History, Seen
 from priste.checks import Array
-from priste.reproduce.streams import estimated, followed
 from verification.report import Finding, times
 from verification.statistics import ALARM, shown, surprise
 

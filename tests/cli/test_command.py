@@ -16,10 +16,8 @@ import pandas as pd
 import pytest
 
 from priste import cli
-from priste.reproduce import run as reproduction
 from priste.tracks import Certificate, load_model, read, save_model, write
 from priste.tracks import model as model_file
-from tests.reproduce.test_run import TINY, one_figure
 from tests.tracks import city
 from tests.tracks.tables import shared_data
 from tests.tracks.test_certificate import promises_hold
@@ -501,25 +499,3 @@ def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
     assert certificate["steps"] == 144
     assert promises_hold(certificate, load_model(model), [62, 80, 100, 144])
     assert ": kept" in run("audit", tmp_path / "shared.certificate.json", "-m", model).out
-
-
-def test_the_paper_is_reproduced_and_what_is_missing_is_said(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reproduction, "FAST", TINY)
-    monkeypatch.setattr(reproduction, "experiments", one_figure)
-    monkeypatch.setattr(reproduction, "_measure_alone", lambda *_: None)
-    ended = run("reproduce", "--fast", "--out", tmp_path / "r", "--workers", 1)
-    assert ended.code == 0
-    assert "Missing: Geolife: give --geolife" in ended.out
-    assert "Report:" in ended.out
-    found = run("reproduce", "--fast", "--out", tmp_path / "r", "--json").json
-    assert Path(found["report"]).exists()
-    assert {claim["verdict"] for claim in found["claims"]} >= {"not checked"}
-
-
-def test_a_folder_that_is_no_person_s_is_refused(run: Run, tmp_path: Path) -> None:
-    ended = run("reproduce", "--fast", "--out", tmp_path / "r", "--geolife", tmp_path)
-    assert ended.code == 3
-    assert "holds no .plt files" in ended.err
-    assert not (tmp_path / "r").exists()

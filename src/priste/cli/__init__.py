@@ -10,7 +10,6 @@ from priste.cli.check import audit, explain
 from priste.cli.console import clear_errors, say, working
 from priste.cli.learn import fit, simulate
 from priste.cli.release import protect, quantify
-from priste.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="priste",
@@ -34,7 +33,7 @@ def demo(
             say(line)
 
 
-for command in (fit, simulate, quantify, protect, audit, explain, reproduce):
+for command in (fit, simulate, quantify, protect, audit, explain):
     app.command()(command)
 
 
