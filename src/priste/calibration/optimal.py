@@ -1,5 +1,6 @@
 """Event privacy without drowning the signal: the best remap of a mechanism's output."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
@@ -15,6 +16,8 @@ from priste.calibration.spending import Spending, rationed
 from priste.checks import Array, listing, numbers, positive, whole
 from priste.errors import ProtectionError
 from priste.randomness import Randomness
+
+_log = logging.getLogger(__name__)
 
 Loss = Literal["distance", "squared", "same cell"]
 
@@ -94,6 +97,7 @@ class OptimalRemap:
             return Search(effort, allowed, losses).plan()
         except SolverError as error:
             reason = f"the solver gave no optimum ({error})"
+            _log.info("a simpler calibration serves: %s", reason)
         plans = [answer(allowed, losses, f"{reason}: one answer for everybody served")]
         chosen, _ = EveryOutput().choose(allowed)
         if chosen.lottery().shape == losses.shape:
