@@ -1,11 +1,16 @@
 """The worst belief by CPLEX's global solver: the program of the paper, and a form for any scale."""
 
 import numpy as np
+import pytest
 
 from priste.checks import Array
-from priste.reproduce.quadratic import NoOptimum, smallest_value, theorem_checks
+from priste.reproduce.quadratic import NoOptimum, is_there, smallest_value, theorem_checks
 
-__all__ = ["NoOptimum", "balanced_form", "smallest_value", "theorem_checks"]
+__all__ = ["NoOptimum", "balanced_form", "needs_cplex", "smallest_value", "theorem_checks"]
+
+needs_cplex = pytest.mark.skipif(
+    not is_there(), reason="CPLEX is not installed (not every Python has a wheel of it)"
+)
 
 
 def balanced_form(a: Array, not_a: Array, b: Array, d: Array, epsilon: float) -> Array:
