@@ -66,7 +66,7 @@ def checked_suffix(path: Path) -> str:
 
 def _read_csv(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_csv(path, dtype=_TEXT, encoding="utf-8-sig")
+        return pd.read_csv(path, dtype=_TEXT, encoding="utf-8-sig", float_precision="round_trip")
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise TrackError(f"{path.name} is not a CSV file that can be read: {error}") from error
 

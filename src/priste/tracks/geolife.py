@@ -68,6 +68,7 @@ def _fixes(body: bytes) -> pd.DataFrame:
         header=None,
         names=_FIELDS,
         dtype={"date": "category", "clock": "category"},
+        float_precision="round_trip",
     )
     day, clock = lines["date"].cat, lines["clock"].cat
     days = pd.to_datetime(day.categories, format="%Y-%m-%d", utc=True, errors="coerce")
