@@ -18,9 +18,10 @@ CLI = (*TRACKS, "matplotlib", "rich", "typer")
 def python(program: str, *words: str, without: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     """Run a program in a Python that does not have some packages."""
     absent = f"import sys; sys.modules.update(dict.fromkeys({without!r})); sys.argv[1:] = {words!r}"
+    path = os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         [sys.executable, "-c", f"{absent}\n{program}"],
-        env=os.environ | {"PYTHONPATH": str(SOURCES)},
+        env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
