@@ -4,13 +4,19 @@
 # make verify long statistical checks, and checks against other programs
 # make reproduce-fast  the paper's evaluation in minutes, in results/reproduction-fast
 # make reproduce  all of it in hours; GEOLIFE=Geolife/Data/000 adds real data
+# make test-lowest, make test-newest   the tests with the oldest versions that we allow, and with
+#             the newest there are
+# make dist   source archive and wheel, in dist/
+# make release   all checks, dist and a tag; ARGS=--dry-run leaves no tag, ARGS=--upload uploads
 # Each sets itself up in .venv, from python3 alone.
 
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP_INSTALL := pip install --quiet --disable-pip-version-check
+INSTALL := $(BIN)/$(PIP_INSTALL) -c constraints.txt
 
-.PHONY: demo test bench verify reproduce reproduce-fast figures tables clean
+.PHONY: demo test test-lowest test-newest bench verify reproduce reproduce-fast figures tables
+.PHONY: dist release clean
 
 demo: .venv/cli
 	$(BIN)/priste demo
@@ -20,6 +26,12 @@ test: .venv/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
+
+test-lowest: .venv/lowest/test
+	.venv/lowest/bin/pytest -n 2
+
+test-newest: .venv/newest/test
+	.venv/newest/bin/pytest -n 2
 
 bench: .venv/test
 	$(BIN)/python -m benchmarks
@@ -39,10 +51,33 @@ figures: .venv/cli
 tables: .venv/cli
 	$(BIN)/python docs/tables.py
 
+dist: .venv/release/tools
+	rm -rf build dist
+	.venv/release/bin/python -m build
+	.venv/release/bin/twine check --strict dist/*
+
+release:
+	scripts/release $(ARGS)
+
 .venv/cli .venv/test: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(INSTALL) -e '.[$(@F)]'
 	touch $@
 
+.venv/lowest/test: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv .venv/lowest
+	.venv/lowest/bin/$(PIP_INSTALL) -c constraints-lowest.txt -e '.[test]'
+	touch $@
+
+.venv/newest/test: pyproject.toml
+	$(PYTHON) -m venv .venv/newest
+	.venv/newest/bin/$(PIP_INSTALL) --upgrade -e '.[test]'
+	touch $@
+
+.venv/release/tools:
+	$(PYTHON) -m venv .venv/release
+	.venv/release/bin/$(PIP_INSTALL) build twine
+	touch $@
+
 clean:
-	rm -rf .venv demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,11 +1,16 @@
 """The worst belief by CPLEX's global solver: the program of the paper, and a form for any scale."""
 
 import numpy as np
-from reproduction.quadratic import NoOptimum, smallest_value, theorem_checks
+import pytest
+from reproduction.quadratic import NoOptimum, is_installed, smallest_value, theorem_checks
 
 from priste.checks import Array
 
-__all__ = ["NoOptimum", "balanced_form", "smallest_value", "theorem_checks"]
+__all__ = ["NoOptimum", "balanced_form", "needs_cplex", "smallest_value", "theorem_checks"]
+
+needs_cplex = pytest.mark.skipif(
+    not is_installed(), reason="CPLEX is not installed (not every Python has a wheel of it)"
+)
 
 
 def balanced_form(a: Array, not_a: Array, b: Array, d: Array, epsilon: float) -> Array:

@@ -2,7 +2,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from priste import Grid, GridError
@@ -54,6 +54,7 @@ def test_touching_takes_every_cell_a_shape_overlaps() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(-1, 5), st.floats(-1, 5)), min_size=3, max_size=6))
+@example([(0.0, 0.0), (0.0, 0.0), (0.0, 1e-308)])
 def test_touching_regions_contain_the_plain_ones_and_every_corner(
     corners: list[tuple[float, float]],
 ) -> None:

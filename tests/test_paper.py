@@ -22,7 +22,7 @@ from priste import (
 from priste.events import Event
 from priste.mechanisms.location_set import location_set
 from priste.worlds import compile_event
-from tests.cplex_oracle import smallest_value, theorem_checks
+from tests.cplex_oracle import needs_cplex, smallest_value, theorem_checks
 from tests.oracles import joint_by_enumeration, two_world_prior
 from tests.strategies import random_stochastic
 
@@ -113,6 +113,7 @@ def test_erratum_pattern_matrices_need_the_region_of_the_arrival_step(seed: int)
     )
 
 
+@needs_cplex
 def test_erratum_beliefs_must_sum_to_one() -> None:
     # a release that tells nothing: b = Pr(o) a, c = Pr(o)
     a = np.array([0.3, 0.6, 0.1])

@@ -9,7 +9,7 @@ from priste import EvidenceError, within, worst_case_loss
 from priste import worst_case_kernels as kernels
 from priste.checks import Array
 from priste.worst_case import checked, worst_case
-from tests.cplex_oracle import balanced_form, smallest_value, theorem_checks
+from tests.cplex_oracle import balanced_form, needs_cplex, smallest_value, theorem_checks
 from tests.oracles import condition_over_all_pairs, loss_of, rising_loss_over_edges
 from tests.strategies import generators
 
@@ -132,6 +132,7 @@ def test_no_pair_that_fails_is_passed_over(
         assert within(*vectors, epsilon) == all(expected)
 
 
+@needs_cplex
 @pytest.mark.parametrize("seed", range(20))
 def test_cplex_agrees_on_both_inequalities_of_theorem_4_1(seed: int) -> None:
     a, not_a, b, d = vectors = random_vectors(np.random.default_rng(seed), 50 + seed)
@@ -144,6 +145,7 @@ def test_cplex_agrees_on_both_inequalities_of_theorem_4_1(seed: int) -> None:
         assert within(*(vectors if which == 0 else mirrored(vectors)), loss + 0.02, sides="event")
 
 
+@needs_cplex
 @pytest.mark.parametrize("kind", [{"orders": 200.0}, {"zeros": 0.3}])
 @pytest.mark.parametrize("seed", range(20))
 def test_cplex_agrees_on_extreme_likelihoods_and_zeros(seed: int, kind: dict[str, float]) -> None:

@@ -1,5 +1,7 @@
 """Spatiotemporal event privacy: quantify it, protect it, audit it."""
 
+import logging
+
 from priste.auditing import Audit, Finding, audit
 from priste.calibration import EveryOutput, OptimalRemap, Retry
 from priste.errors import (
@@ -8,6 +10,7 @@ from priste.errors import (
     EvidenceError,
     GridError,
     MechanismError,
+    MissingExtraError,
     MobilityError,
     PriorError,
     PristeError,
@@ -39,7 +42,9 @@ from priste.quantify import (
 )
 from priste.worst_case import within, worst_case_loss
 
-__version__ = "0.1.0"
+__version__ = "0.1.0"  # the only place that says it
+
+logging.getLogger("priste").addHandler(logging.NullHandler())
 
 __all__ = [
     "AnyPrior",
@@ -61,6 +66,7 @@ __all__ = [
     "LocationSet",
     "Mechanism",
     "MechanismError",
+    "MissingExtraError",
     "Mobility",
     "MobilityError",
     "NearPrior",

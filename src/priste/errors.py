@@ -1,4 +1,4 @@
-"""What can go wrong, one class per noun; each is also a `ValueError`."""
+"""What can go wrong, one class per noun; each is also a built-in error, mostly a `ValueError`."""
 
 
 class PristeError(Exception):
@@ -55,6 +55,10 @@ class ModelFileError(PristeError, ValueError):
 
 class CertificateError(PristeError, ValueError):
     """A certificate that cannot be made, read or checked."""
+
+
+class MissingExtraError(PristeError, ImportError):
+    """A part of the package whose optional dependencies are not installed."""
 
 
 class UnobservedRowsWarning(UserWarning):

@@ -166,6 +166,8 @@ def _segment_enters(low: Array, high: Array, start: Array, end: Array) -> NDArra
             between = (low[:, axis] < start[axis]) & (start[axis] < high[:, axis])
             leave = np.where(between, leave, -1.0)
         else:
-            cuts = np.stack([low[:, axis] - start[axis], high[:, axis] - start[axis]]) / run
+            ends = np.stack([low[:, axis] - start[axis], high[:, axis] - start[axis]])
+            with np.errstate(over="ignore"):  # a box far beyond a very short segment
+                cuts = ends / run
             enter, leave = np.maximum(enter, cuts.min(axis=0)), np.minimum(leave, cuts.max(axis=0))
     return np.asarray(enter < leave)

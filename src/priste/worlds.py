@@ -10,6 +10,7 @@ cell replaces the literals of its step by true or false; what is left is the res
 Forward, equal residuals are one world; backward, worlds with equal futures are merged.
 """
 
+import logging
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import NamedTuple
@@ -21,6 +22,8 @@ from priste.checks import listing
 from priste.errors import EventError
 from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not, atoms
 from priste.grid import Region
+
+_log = logging.getLogger(__name__)
 
 MAX_WORLDS = 1024
 """How many worlds a step may need before an event is refused."""
@@ -77,7 +80,9 @@ def compile_event(event: Event, n_cells: int, *, max_worlds: int = MAX_WORLDS) -
     if worlds != [FALSE, TRUE]:
         verdict = "cannot happen" if worlds == [FALSE] else "cannot fail"
         raise EventError(f"the event {verdict}, so there is nothing to protect: {event!r}")
-    return Worlds(n_cells, _minimal(layers))
+    compiled = Worlds(n_cells, _minimal(layers))
+    _log.debug("an event over %d steps has %d worlds", len(layers), compiled.width)
+    return compiled
 
 
 class _Layer(NamedTuple):

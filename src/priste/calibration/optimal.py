@@ -1,5 +1,6 @@
 """Event privacy without drowning the signal: the best remap of a mechanism's output."""
 
+import logging
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
@@ -13,6 +14,8 @@ from priste.calibration.search import Effort, Search, same_answer, weights
 from priste.calibration.spending import Spending, rationed
 from priste.checks import Array, listing, numbers, positive, whole
 from priste.errors import ProtectionError
+
+_log = logging.getLogger(__name__)
 
 Loss = Literal["distance", "squared", "same cell"]
 
@@ -92,6 +95,7 @@ class OptimalRemap:
             return Search(effort, allowed, losses).plan()
         except SolverError as error:
             reason = f"the solver found no optimum ({error})"
+            _log.info("a simpler calibration serves: %s", reason)
         plans = [same_answer(allowed, losses, f"{reason}: the same answer from everywhere")]
         chosen = EveryOutput().plan(allowed)
         if chosen.emission.shape == losses.shape:

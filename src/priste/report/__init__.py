@@ -1,9 +1,12 @@
 """A report a person would look at: figures, and one HTML page that needs nothing else.
 
-Needs the extra: ``pip install priste[cli]``.
+Needs the extra: ``pip install 'priste[cli]'``.
 """
 
-from priste.report.findings import Findings, findings
-from priste.report.page import write_report
+from priste.extras import needs_extra
+
+with needs_extra("priste.report", "cli"):
+    from priste.report.findings import Findings, findings
+    from priste.report.page import write_report
 
 __all__ = ["Findings", "findings", "write_report"]

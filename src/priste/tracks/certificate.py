@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
+from priste import __version__
 from priste.checks import Array, fraction, is_whole, listing, positive, whole
 from priste.dyadic import TICKETS
 from priste.errors import CertificateError
@@ -165,7 +165,7 @@ class Certificate:
             model.fingerprint,
             {r.step: (r.cell, r.column) for r in releases},
             releases[0].caveats if releases else (),
-            f"priste {version('priste')}",
+            f"priste {__version__}",
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
 

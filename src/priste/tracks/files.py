@@ -10,7 +10,7 @@ from priste.errors import TrackError
 from priste.tracks import geojson, gpx, parquet
 from priste.tracks.geolife import read_plt, write_plt
 from priste.tracks.outputs import aside
-from priste.tracks.table import COLUMNS, track_table
+from priste.tracks.table import COLUMNS, EXACT_NUMBERS, track_table
 
 
 def read(
@@ -66,7 +66,7 @@ def checked_suffix(path: Path) -> str:
 
 def _read_csv(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_csv(path, dtype=_TEXT, encoding="utf-8-sig")
+        return pd.read_csv(path, dtype=_TEXT, encoding="utf-8-sig", **EXACT_NUMBERS)
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise TrackError(f"{path.name} is not a CSV file that can be read: {error}") from error
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from priste.errors import TrackError
-from priste.tracks.table import track_table
+from priste.tracks.table import EXACT_NUMBERS, track_table
 
 _HEADER_LINES = 6
 _FIELDS = ["latitude", "longitude", "zero", "altitude", "days", "date", "clock"]
@@ -68,6 +68,7 @@ def _fixes(body: bytes) -> pd.DataFrame:
         header=None,
         names=_FIELDS,
         dtype={"date": "category", "clock": "category"},
+        **EXACT_NUMBERS,
     )
     day, clock = lines["date"].cat, lines["clock"].cat
     days = pd.to_datetime(day.categories, format="%Y-%m-%d", utc=True, errors="coerce")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ from priste.tracks.discretise import Clock, discretise, unbroken
 from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap, Outside
 from priste.tracks.windows import zone
+
+_log = logging.getLogger(__name__)
 
 FORMAT = 1
 DAY = pd.Timedelta(days=1)
@@ -214,11 +217,13 @@ def load_model(path: str | Path) -> Model:
         )
         place = LocalMap(grid, meta["latitude"], meta["longitude"])
         step = pd.Timedelta(seconds=meta["step_seconds"])
-        return Model(place, step, mobility, meta["time_zone"], meta["provenance"])
+        model = Model(place, step, mobility, meta["time_zone"], meta["provenance"])
     except ModelFileError:
         raise
     except (PristeError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path.name} does not hold a model: {error}") from error
+    _log.info("read a model: %d cells, a step of %s", grid.n_cells, step)
+    return model
 
 
 def _matrix(content: dict[str, NDArray[Any]], t: int) -> Any:

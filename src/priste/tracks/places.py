@@ -82,7 +82,7 @@ class LocalMap:
 
     def plane(self, latitude: ArrayLike, longitude: ArrayLike) -> tuple[Array, Array]:
         """Return kilometres east and north of the map's south-west corner."""
-        x, y = self._to_plane.transform(np.asarray(longitude), np.asarray(latitude))
+        x, y = _transformed(self._to_plane, longitude, latitude)
         corner = self._corner
         return np.asarray(x + corner[0]), np.asarray(y + corner[1])
 
@@ -108,10 +108,10 @@ class LocalMap:
         """Return the latitude and longitude of the centres of cells."""
         x, y = self.grid.centres[np.asarray(cells)].T
         corner = self._corner
-        longitude, latitude = self._to_plane.transform(
-            x - corner[0], y - corner[1], direction="INVERSE"
+        longitude, latitude = _transformed(
+            self._to_plane, x - corner[0], y - corner[1], direction="INVERSE"
         )
-        return np.asarray(latitude), np.asarray(longitude)
+        return latitude, longitude
 
     def circle(self, latitude: float, longitude: float, radius: float) -> Region:
         """Return every cell that a circle of `radius` kilometres overlaps."""
@@ -130,3 +130,15 @@ class LocalMap:
 def _projection(latitude: float, longitude: float) -> Transformer:
     local = f"+proj=aeqd +lat_0={latitude!r} +lon_0={longitude!r} +datum=WGS84 +units=km"
     return Transformer.from_crs("EPSG:4326", local, always_xy=True)
+
+
+def _transformed(
+    transformer: Transformer, x: ArrayLike, y: ArrayLike, direction: str = "FORWARD"
+) -> tuple[Array, Array]:
+    east, north = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if east.size != 1:
+        one, other = transformer.transform(east, north, direction=direction)
+        return np.asarray(one), np.asarray(other)
+    # pyproj takes an array of one for a number, which numpy up to 2.3 warns about
+    point = transformer.transform(east.item(), north.item(), direction=direction)
+    return np.full(east.shape, point[0]), np.full(north.shape, point[1])

@@ -10,6 +10,13 @@ from priste.errors import TrackError
 
 COLUMNS = ("track", "time", "latitude", "longitude")
 
+# older pandas reads the last digits of numbers inexactly unless told; newer ones warn if told
+EXACT_NUMBERS: dict[str, Any] = (
+    {"float_precision": "round_trip"}
+    if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+    else {}
+)
+
 _KNOWN_AS = {
     "time": ("time", "timestamp", "datetime", "date_time", "fixtime", "recorded_at", "tst"),
     "latitude": ("latitude", "lat", "y"),
