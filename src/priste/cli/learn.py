@@ -27,9 +27,9 @@ from priste.cli.options import (
 )
 from priste.tracks import LocalMap, as_track, fit_model, load_model, save_model
 from priste.tracks.certificate import in_words
-from priste.tracks.days import day_start
 from priste.tracks.files import checked_suffix, write_as
 from priste.tracks.outputs import aside
+from priste.tracks.windows import day_start
 
 
 def fit(

@@ -17,8 +17,8 @@ from priste.errors import TrackError, UnobservedRowsWarning
 from priste.mobility import Mobility
 from priste.reproduce.settings import World
 from priste.tracks import Clock, LocalMap, clean, discretise
-from priste.tracks.discretise import unbroken
 from priste.tracks.geolife import read_geolife
+from priste.tracks.steps import unbroken
 
 
 class Place(NamedTuple):

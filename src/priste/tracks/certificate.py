@@ -28,11 +28,11 @@ from priste.priors import AnyPrior, KnownPrior, NearPrior, Prior
 from priste.protector import Protector, Release
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
 from priste.tracks import event_json
-from priste.tracks.discretise import Clock
 from priste.tracks.events_file import NamedProtection
 from priste.tracks.model import Model
 from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap
+from priste.tracks.steps import Clock
 from priste.tracks.windows import zone
 from priste.worst_case import Sides, check_sides
 

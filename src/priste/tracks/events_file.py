@@ -46,8 +46,8 @@ from priste.errors import EventError, EventsFileError, PristeError
 from priste.events import Event, at, at_least, pattern, presence
 from priste.grid import Region
 from priste.protection import Protect
-from priste.tracks.discretise import Clock
 from priste.tracks.places import LocalMap
+from priste.tracks.steps import Clock
 from priste.tracks.windows import Window
 from priste.worst_case import Sides
 

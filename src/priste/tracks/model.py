@@ -17,11 +17,10 @@ from scipy import sparse
 from priste.errors import ModelFileError, PristeError, TrackError, UnobservedRowsWarning
 from priste.grid import Grid
 from priste.mobility import Mobility
-from priste.tracks.days import day_start
-from priste.tracks.discretise import Clock, discretise, unbroken
 from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap, Outside
-from priste.tracks.windows import zone
+from priste.tracks.steps import Clock, discretise, unbroken
+from priste.tracks.windows import day_start, zone
 
 FORMAT = 1
 DAY = pd.Timedelta(days=1)

@@ -15,11 +15,11 @@ from priste.mechanisms import Mechanism, PlanarLaplace
 from priste.progress import Progress, progress_line
 from priste.protector import Protector, Release
 from priste.tracks.certificate import Adversary, Certificate, adversary_prior
-from priste.tracks.days import day_start
-from priste.tracks.discretise import Clock, as_track, discretise
 from priste.tracks.events_file import NamedProtection, read_events
 from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
+from priste.tracks.steps import Clock, as_track, discretise
+from priste.tracks.windows import day_start
 
 Events = str | Path | Sequence[NamedProtection]
 """An events file, or what was read from one."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from priste.checks import listing
 from priste.errors import TrackError
-from priste.tracks.discretise import Clock
+from priste.tracks.steps import Clock
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -84,3 +84,13 @@ def zone(name: object) -> ZoneInfo:
         raise TrackError(
             f"time_zone {name!r} is not known; a name such as 'Europe/Berlin' is expected"
         ) from None
+
+
+def day_start(moment: pd.Timestamp, time_zone: str, *, later: int = 0) -> pd.Timestamp:
+    """Return when the local day of a moment, or the one `later` days on, begins.
+
+    Where clocks skip midnight it begins with the first hour there is.
+    """
+    zone(time_zone)
+    day = moment.tz_convert(time_zone).tz_localize(None).normalize() + pd.Timedelta(days=later)
+    return day.tz_localize(time_zone, ambiguous=True, nonexistent="shift_forward")
