@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from priste.errors import TrackError
+from priste.tracks.limits import MAX_TRACK_BYTES, content_of, refusing
 from priste.tracks.table import track_table
 
 _HEADER_LINES = 6
@@ -18,10 +19,8 @@ _COLUMNS = ["track", "time", "latitude", "longitude", "altitude"]
 def read_plt(path: Path) -> pd.DataFrame:
     """Return the fixes of one PLT file; its clock is GMT, its altitude in feet."""
     body = _body(path)
-    try:
+    with refusing(f"{path.name} is not a PLT file that can be read", TrackError):
         return _fixes(body).assign(track=path.stem)[_COLUMNS]
-    except (ValueError, pd.errors.ParserError) as error:
-        raise TrackError(f"{path.name} is not a PLT file that can be read: {error}") from error
 
 
 def read_geolife(folder: str | Path) -> pd.DataFrame:
@@ -38,15 +37,16 @@ def read_geolife(folder: str | Path) -> pd.DataFrame:
     try:  # all as one text: most of the time per file is not spent on its fixes
         table = _fixes(b"".join(bodies))
         whole = len(table) == sum(rows)
-    except (ValueError, pd.errors.ParserError):
+    except Exception:  # some file is not as it should be: see below
         whole = False
     if whole:
         names, users = [path.stem for path in files], [_user(path, folder) for path in files]
         table = table.assign(track=np.repeat(names, rows), user=np.repeat(users, rows))
         table = table[[*_COLUMNS, "user"]]
-    else:  # some file is not as it should be: one by one, and the error will name it
+    else:  # one by one, and the error will name it
         frames = [read_plt(path).assign(user=_user(path, folder)) for path in files]
-        table = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+        frames = [frame for frame in frames if len(frame)]
+        table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
     if table.empty:
         raise TrackError(f"the {len(files)} PLT files of {folder} hold no fixes")
     return track_table(table, where=str(folder))
@@ -54,7 +54,7 @@ def read_geolife(folder: str | Path) -> pd.DataFrame:
 
 def _body(path: Path) -> bytes:
     """Return the lines of a file after its header, each with its end."""
-    parts = path.read_bytes().split(b"\n", _HEADER_LINES)
+    parts = content_of(path, MAX_TRACK_BYTES, TrackError).split(b"\n", _HEADER_LINES)
     body = parts[_HEADER_LINES] if len(parts) > _HEADER_LINES else b""
     return body if not body or body.endswith(b"\n") else body + b"\n"
 

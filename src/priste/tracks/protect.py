@@ -52,7 +52,7 @@ class Stream:
         start = day_start(table["time"].min(), model.time_zone)
         end = day_start(table["time"].max(), model.time_zone, later=1)
         clock = model.clock(start)
-        n_steps = -(-(end - start) // model.step)
+        n_steps = clock.check_steps(-(-(end - start) // model.step))
         cells = discretise(table, model.place, clock, steps=n_steps, outside=outside)
         if all(cell is None for cell in cells):
             raise TrackError("no step has a fix on the map to begin with; try outside='clamp'")

@@ -7,6 +7,8 @@ import pandas as pd
 
 from priste.checks import listing
 from priste.errors import TrackError
+from priste.tracks.limits import MAX_COLUMNS, at_most, refusing
+from priste.tracks.names import readable
 
 COLUMNS = ("track", "time", "latitude", "longitude")
 
@@ -31,6 +33,9 @@ def track_table(
     where they cannot be guessed. Times without a zone are refused unless `time_zone` says which
     one they are in. Without a track column all fixes belong to one track.
     """
+    remedy = "keep those that are needed"
+    at_most(len(frame.columns), MAX_COLUMNS, f"the columns of {where}", remedy, TrackError)
+    frame = frame.set_axis([readable(c, f"a column of {where}", TrackError) for c in frame], axis=1)
     names = {} if columns is None else dict(columns)
     unknown = set(names) - set(COLUMNS)
     if unknown:
@@ -42,25 +47,29 @@ def track_table(
         )
     for ours, candidates in _KNOWN_AS.items():
         if ours not in names:
-            found = [c for c in frame.columns if str(c).lower() in candidates]
+            found = [c for c in frame.columns if c.lower() in candidates]
             if len(found) == 1 or ours in found:
                 names[ours] = ours if ours in found else found[0]
             elif ours != "track" or found:
                 problem = "several columns" if found else "no column"
                 raise TrackError(
                     f"{where} has {problem} for {ours} (it has "
-                    f"{listing([str(c) for c in frame.columns], 12)}); "
+                    f"{listing(list(frame.columns), 12)}); "
                     f"say which with columns={{'{ours}': ...}}"
                 )
     table = frame.rename(columns={theirs: ours for ours, theirs in names.items()})
+    twice = table.columns[table.columns.duplicated()].tolist()
+    if twice:
+        raise TrackError(f"{where} has two columns for {listing(twice)}; rename or remove one")
     if "track" not in table:
         table = table.assign(track="0")
-    table = table.assign(
-        track=table["track"].astype(str),
-        time=utc(table["time"], time_zone, where),
-        latitude=_degrees(table["latitude"], "latitude", where),
-        longitude=_degrees(table["longitude"], "longitude", where),
-    )
+    with refusing(f"the columns of {where} cannot be understood", TrackError):
+        table = table.assign(
+            time=utc(table["time"], time_zone, where),
+            latitude=_degrees(table["latitude"], "latitude", where),
+            longitude=_degrees(table["longitude"], "longitude", where),
+            **{name: _names(table[name], where) for name in ("track", "user") if name in table},
+        )
     others = [name for name in table.columns if name not in COLUMNS]
     return table[[*COLUMNS, *others]].reset_index(drop=True)
 
@@ -101,6 +110,13 @@ def _localised(times: "pd.Series[Any]", time_zone: str | None, where: str) -> "p
     except Exception as error:
         raise TrackError(f"time_zone={time_zone!r} is not a zone that is known here") from error
     return local.dt.tz_convert("UTC").astype("datetime64[us, UTC]")
+
+
+def _names(values: "pd.Series[Any]", where: str) -> "pd.Series[Any]":
+    """Return names as text that can be printed; there are few different ones, each seen once."""
+    text = values.astype(str)
+    printed = {name: readable(name, f"a track of {where}", TrackError) for name in text.unique()}
+    return text if all(k == v for k, v in printed.items()) else text.map(printed).astype(str)
 
 
 def _degrees(values: "pd.Series[Any]", what: str, where: str) -> "pd.Series[Any]":
