@@ -35,7 +35,8 @@ _short.maxstring = _short.maxother = _short.maxlong = 80
 def shown(value: object) -> str:
     """Return a value as a message shows it: its `repr`, shortened whatever it is."""
     try:
-        return _short.repr(value)
+        text = _short.repr(value)
+        return text if len(text) <= 200 else f"{text[:199]}…"
     except (ValueError, RecursionError):  # a number of thousands of digits has no repr
         return f"a {type(value).__name__} too large to show"
 

@@ -17,7 +17,7 @@ from priste.grid import Region
 MAX_STEP = 1_000_000
 """The last step that an event may look at: all steps up to it are followed."""
 
-MAX_CONDITIONS = 1_000_000
+MAX_CONDITIONS = 100_000
 """How many `at` an event may have, written out in full."""
 
 MAX_DEPTH = 100

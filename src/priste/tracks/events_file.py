@@ -41,11 +41,12 @@ import pandas as pd
 
 from priste.checks import cell_set, listing, shown
 from priste.errors import EventError, EventsFileError, PristeError
-from priste.events import MAX_CONDITIONS, At, Event, at_least, extent, pattern, presence, writable
+from priste.events import At, Event, at_least, extent, pattern, presence, writable
 from priste.grid import Region
 from priste.protection import Protect
 from priste.tracks import plain_json, plain_toml
 from priste.tracks.limits import (
+    MAX_CONDITIONS,
     MAX_CORNERS,
     MAX_EXPRESSION,
     MAX_MARKUP_BYTES,
@@ -56,7 +57,7 @@ from priste.tracks.limits import (
     reason,
     refusing,
 )
-from priste.tracks.names import checked
+from priste.tracks.names import MAX_NAME, checked, escaped
 from priste.tracks.places import LocalMap
 from priste.tracks.steps import Clock
 from priste.tracks.windows import Window
@@ -160,7 +161,7 @@ class _Reader:
         """Return an event that can be written out in full, and all of the file together too."""
         self._conditions += extent(_in(f"events.{name}", writable, event))[0]
         remedy = "use shorter windows or longer steps"
-        what = "the conditions of all events, one for each step of each"
+        what = "the conditions of all events together"
         at_most(self._conditions, MAX_CONDITIONS, what, remedy, EventsFileError)
         return event
 
@@ -234,7 +235,8 @@ class _Reader:
         )
 
     def _geojson(self, path: Path, where: str) -> Region:
-        with refusing(f"{where}: {path.name} is not GeoJSON that can be read", EventsFileError):
+        what = f"{where}: {escaped(path.name)[:MAX_NAME]} is not GeoJSON that can be read"
+        with refusing(what, EventsFileError):
             content = plain_json.read(path, MAX_MARKUP_BYTES, EventsFileError)
             features = content.get("features", [content])
             shapes = [feature.get("geometry", feature) for feature in features]

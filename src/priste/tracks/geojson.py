@@ -28,7 +28,8 @@ def read(path: Path) -> pd.DataFrame:
             names.update(fixes[0] if fixes else ())
             at_most(len(names), MAX_COLUMNS, "different properties", "remove some", TrackError)
             rows += fixes
-    return pd.DataFrame(rows)
+    with refusing(f"{path.name} holds text that is none", TrackError):
+        return pd.DataFrame(rows)
 
 
 def _fixes(

@@ -72,12 +72,12 @@ def _fixes(body: bytes) -> pd.DataFrame:
     day, clock = lines["date"].cat, lines["clock"].cat
     days = pd.to_datetime(day.categories, format="%Y-%m-%d", utc=True, errors="coerce")
     clocks = pd.to_timedelta(clock.categories, errors="coerce")
-    times = days.take(day.codes) + clocks.take(clock.codes)
     unknown = (day.codes < 0) | (clock.codes < 0)
+    times = pd.Series(pd.NaT, index=lines.index, dtype="datetime64[us, UTC]")
+    if not unknown.all():
+        times = pd.Series(days.take(day.codes) + clocks.take(clock.codes)).where(~unknown)
     altitude = lines["altitude"].where(lines["altitude"] != _NO_ALTITUDE)
-    return lines[["latitude", "longitude"]].assign(
-        time=pd.Series(times).where(~unknown), altitude=altitude
-    )
+    return lines[["latitude", "longitude"]].assign(time=times, altitude=altitude)
 
 
 def _user(path: Path, folder: Path) -> str:

@@ -53,6 +53,9 @@ MAX_PHASES = 1_440
 MAX_NAMED = 1_000
 """How many regions, windows or events an events file may name; how many promises there may be."""
 
+MAX_CONDITIONS = 1_000_000
+"""The conditions of all events of a file together, one for each step of each."""
+
 MAX_EXPRESSION = 10_000
 """The characters of an expression in an events file."""
 

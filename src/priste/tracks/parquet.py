@@ -20,7 +20,7 @@ def read(path: Path) -> pd.DataFrame:
     with refusing(f"{path.name} is not a Parquet file that can be read", TrackError):
         table = _checked(path)
         if b"geo" not in (table.schema.metadata or {}):
-            return table.to_pandas(ignore_metadata=True)
+            return table.replace_schema_metadata(None).to_pandas()
         places = gpd.read_parquet(path)
         if not (places.geom_type == "Point").all():
             raise TrackError("it holds other geometries than points; one fix is one point")

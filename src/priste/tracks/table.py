@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from priste.checks import listing
+from priste.checks import listing, shown
 from priste.errors import TrackError
 from priste.tracks.limits import MAX_COLUMNS, at_most, refusing
 from priste.tracks.names import readable
@@ -40,7 +40,7 @@ def track_table(
     unknown = set(names) - set(COLUMNS)
     if unknown:
         raise TrackError(f"columns= knows {listing(COLUMNS)}, not {listing(sorted(unknown))}")
-    absent = [theirs for theirs in names.values() if theirs not in frame.columns]
+    absent = [shown(theirs) for theirs in names.values() if theirs not in frame.columns]
     if absent:
         raise TrackError(
             f"{where} has no column {listing(absent)}; it has {listing(list(frame.columns), 12)}"

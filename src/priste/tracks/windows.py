@@ -47,7 +47,7 @@ class Window:
         unknown = [day for day in self.days or () if day not in DAYS]
         if unknown:
             raise TrackError(
-                f"days are {listing(DAYS, 7)}, not {listing([str(day)[:80] for day in unknown])}"
+                f"days are {listing(DAYS, 7)}, not {listing([shown(day) for day in unknown])}"
             )
 
     def steps(self, clock: Clock, n_steps: int) -> list[int]:
