@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from verification.fuzz.readers import READERS
 
-from priste import Grid, Mobility, at, cli, presence
+from priste import Grid, Mobility, at, cli, events, presence, protection
 from priste.errors import (
     CertificateError,
     EventError,
@@ -41,7 +41,9 @@ from priste.tracks import (
     Model,
     clean,
     fit_model,
+    limits,
     load_model,
+    names,
     protect_track,
     read,
     read_events,
@@ -467,6 +469,7 @@ WHEN = "2024-05-06T08:00:00Z"
         ("a.csv", "time,lat,lon\n" + "9" * 5_000 + ",1,2\n", None),
         ("a.plt", PLT % "", None),
         ("a.plt", PLT % "25:61:61", None),
+        ("a.plt", "\n" * 6 + ",".join(["1"] * 30_000) + "\n", "is not a PLT file"),
         ("a.plt", PLT.replace("2024", "99999") % "08:00:00", None),
         ("a.plt", PLT.replace("52.5", "x") % "08:00:00", "holds no numbers"),
         ("a.plt", "\0" * 100, "holds no fixes"),
@@ -691,3 +694,15 @@ def test_whatever_a_file_holds_it_is_read_or_refused(
     path.write_bytes(reader.spoilt(seed))
     with suppress(PristeError):
         reader.read(path)
+
+
+def test_every_limit_is_listed_with_its_value() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "limits.md").read_text()
+    for module in (limits, names, events, protection):
+        prefix = "" if module is limits else f"{module.__name__}."
+        for name, value in vars(module).items():
+            if name.startswith("MAX_") and isinstance(value, int | float):
+                (row,) = [line for line in page.splitlines() if f"`{prefix}{name}`" in line]
+                size = value // limits.MIB if name.endswith("_BYTES") else value
+                size = size // 1024 if size == 1024 else size
+                assert f"{size:,.0f}" in row, row

@@ -1,6 +1,5 @@
 """Reading and writing: the ending of a file's name says what it is."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from priste.tracks import geojson, gpx, parquet
 from priste.tracks.geolife import read_plt, write_plt
 from priste.tracks.limits import MAX_COLUMNS, MAX_TRACK_BYTES, MIB, at_most, refusing, size_of
 from priste.tracks.outputs import aside
-from priste.tracks.table import COLUMNS, track_table
+from priste.tracks.table import COLUMNS, lines, track_table
 
 
 def read(
@@ -71,9 +70,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
             head = file.readline(MIB)
         remedy = "keep time, latitude, longitude and what else is needed"
         at_most(head.count(b",") + 1, MAX_COLUMNS, "the number of columns", remedy, TrackError)
-        with warnings.catch_warnings():  # of lines longer than the head, which pandas would cut
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(path, dtype=_TEXT, encoding="utf-8-sig", index_col=False)
+        return lines(path, dtype=_TEXT, encoding="utf-8-sig")
 
 
 _TEXT: dict[str, type[str]] = {"track": str, "track_id": str, "trip": str, "trip_id": str}

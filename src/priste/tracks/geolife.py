@@ -8,7 +8,7 @@ import pandas as pd
 
 from priste.errors import TrackError
 from priste.tracks.limits import MAX_TRACK_BYTES, content_of, refusing
-from priste.tracks.table import track_table
+from priste.tracks.table import lines, track_table
 
 _HEADER_LINES = 6
 _FIELDS = ["latitude", "longitude", "zero", "altitude", "days", "date", "clock"]
@@ -63,21 +63,21 @@ def _fixes(body: bytes) -> pd.DataFrame:
     """Parse lines of fixes. There are few different days and clocks, so each is read once."""
     if not body:
         return pd.DataFrame({name: [] for name in _COLUMNS})
-    lines = pd.read_csv(
+    fixes = lines(
         io.BytesIO(body),
         header=None,
         names=_FIELDS,
         dtype={"date": "category", "clock": "category"},
     )
-    day, clock = lines["date"].cat, lines["clock"].cat
+    day, clock = fixes["date"].cat, fixes["clock"].cat
     days = pd.to_datetime(day.categories, format="%Y-%m-%d", utc=True, errors="coerce")
     clocks = pd.to_timedelta(clock.categories, errors="coerce")
     unknown = (day.codes < 0) | (clock.codes < 0)
-    times = pd.Series(pd.NaT, index=lines.index, dtype="datetime64[us, UTC]")
+    times = pd.Series(pd.NaT, index=fixes.index, dtype="datetime64[us, UTC]")
     if not unknown.all():
         times = pd.Series(days.take(day.codes) + clocks.take(clock.codes)).where(~unknown)
-    altitude = lines["altitude"].where(lines["altitude"] != _NO_ALTITUDE)
-    return lines[["latitude", "longitude"]].assign(time=times, altitude=altitude)
+    altitude = fixes["altitude"].where(fixes["altitude"] != _NO_ALTITUDE)
+    return fixes[["latitude", "longitude"]].assign(time=times, altitude=altitude)
 
 
 def _user(path: Path, folder: Path) -> str:

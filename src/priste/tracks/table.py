@@ -1,7 +1,9 @@
 """What a track table is, and how others' columns become one."""
 
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import pandas as pd
 
@@ -18,6 +20,16 @@ _KNOWN_AS = {
     "longitude": ("longitude", "lon", "lng", "long", "x"),
     "track": ("track", "track_id", "trajectory", "trajectory_id", "trip", "trip_id"),
 }
+
+
+def lines(source: Path | IO[bytes], **options: Any) -> pd.DataFrame:
+    """Parse lines of values between commas; a line longer than the first is refused.
+
+    Left to itself pandas would take what is too much for an index, of any number of levels.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return pd.read_csv(source, index_col=False, **options)
 
 
 def track_table(
