@@ -73,6 +73,9 @@ class NamedProtection:
     name: str
     protection: Protect
 
+    def __post_init__(self) -> None:
+        checked(self.name, "a protection", EventsFileError)
+
 
 def read_events(
     path: str | Path, place: LocalMap, clock: Clock, n_steps: int

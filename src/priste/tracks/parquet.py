@@ -12,8 +12,6 @@ from priste.checks import listing, shown
 from priste.errors import TrackError
 from priste.tracks.limits import FREE_BYTES, MAX_COLUMNS, MAX_UNFOLDED, at_most, refusing
 
-_POINT_BYTES = 64  # a point as well-known binary has 21, with height and system 33
-
 
 def read(path: Path) -> pd.DataFrame:
     """Return the rows; geometries become latitude and longitude, whatever projection they had."""
