@@ -57,6 +57,8 @@ def value(content: Any, random: Random) -> Any:
         turn = random.random()
         if turn < 0.7:
             holder[key] = hostile(random)
+            if len(json.dumps(holder[key])) > 2_000:
+                return content  # a long one in a long one would be longer than any file
         elif turn < 0.8:
             del holder[key]
         elif turn < 0.9 and isinstance(holder, list):
