@@ -1,5 +1,6 @@
 """A reader at work in a process of its own, with a watch on its time and memory."""
 
+import faulthandler
 import multiprocessing
 import os
 import resource
@@ -99,6 +100,7 @@ def _outcome(ours: Connection, worker: multiprocessing.process.BaseProcess, tall
 def _work(name: str, seeds: range, theirs: Connection, mistaken: bool) -> None:
     """Read inputs one by one and tell what comes of each."""
     warnings.simplefilter("ignore")
+    faulthandler.disable()  # the one who waits tells of a crash
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     resource.setrlimit(resource.RLIMIT_AS, (_CEILING, _CEILING))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
