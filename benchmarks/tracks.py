@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchmarks.measure import report, side_by_side
 from priste.tracks import LocalMap, discretise, read_geolife
-from priste.tracks.discretise import Clock
+from priste.tracks.steps import Clock
 
 FILES, FIXES = 400, 3600
 """About as many fixes as eight users of Geolife have; give a folder of PLT files for the real ones:

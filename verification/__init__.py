@@ -19,4 +19,5 @@ CHECKS = (
     "remap",
     "mobility_fit",
     "paper",
+    "fuzz",
 )

@@ -1,5 +1,6 @@
 """Validation that says what was received, where, and how to mend it."""
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeGuard
 
@@ -29,6 +30,19 @@ def listing(items: Sequence[Any], limit: int = 5) -> str:
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
 
 
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _short.maxlong = 80
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: its `repr`, shortened whatever it is."""
+    try:
+        text = _short.repr(value)
+        return text if len(text) <= 200 else f"{text[:199]}…"
+    except (ValueError, RecursionError):  # a number of thousands of digits has no repr
+        return f"a {type(value).__name__} too large to show"
+
+
 def frozen(values: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only copy, so that nobody changes it behind our back."""
     copy = np.array(values, order="C")
@@ -44,23 +58,33 @@ def is_whole(value: object) -> TypeGuard[int]:
 def whole(value: object, what: str, error: type[PristeError], *, least: int) -> int:
     """Return `value` as an int of at least `least`."""
     if not is_whole(value) or value < least:
-        raise error(f"{what} must be a whole number of at least {least}, got {value!r}")
+        raise error(f"{what} must be a whole number of at least {least}, got {shown(value)}")
     return int(value)
 
 
 def positive(value: object, what: str, error: type[PristeError]) -> float:
     """Return `value` as a finite float above zero."""
-    if not isinstance(value, _NUMBER) or isinstance(value, bool) or not 0 < value < np.inf:
-        raise error(f"{what} must be a finite number above 0, got {value!r}")
-    return float(value)
+    number = _float(value)
+    if not 0 < number < np.inf:
+        raise error(f"{what} must be a finite number above 0, got {shown(value)}")
+    return number
 
 
 def fraction(value: object, what: str, error: type[PristeError], *, open_at_one: bool) -> float:
     """Return `value` as a float in [0, 1), or in [0, 1] unless `open_at_one`."""
-    number = float(value) if isinstance(value, _NUMBER) and not isinstance(value, bool) else np.nan
+    number = _float(value)
     if not 0 <= number <= 1 or (open_at_one and number == 1):
-        raise error(f"{what} must lie in [0, 1{')' if open_at_one else ']'}, got {value!r}")
+        raise error(f"{what} must lie in [0, 1{')' if open_at_one else ']'}, got {shown(value)}")
     return number
+
+
+def _float(value: object) -> float:
+    """Return a number as a float, NaN for what is none or lies beyond all floats."""
+    try:
+        is_number = isinstance(value, _NUMBER) and not isinstance(value, bool)
+        return float(value) if is_number else np.nan  # type: ignore[arg-type]
+    except OverflowError:
+        return np.nan
 
 
 def cell_set(
@@ -72,7 +96,7 @@ def cell_set(
     if isinstance(cells, np.ndarray):
         cells = cells.ravel().tolist()
     if not isinstance(cells, Iterable) or isinstance(cells, str):
-        raise error(f"{what} must be a cell or a collection of cells, got {cells!r}")
+        raise error(f"{what} must be a cell or a collection of cells, got {shown(cells)}")
     found = sorted({whole(cell, f"each cell of {what}", error, least=0) for cell in cells})
     if not found:
         raise error(f"{what} has no cells; name at least one")
@@ -89,7 +113,7 @@ def numbers(values: object, what: str, error: type[PristeError], *, ndim: int) -
     """Return a read-only float copy of finite, non-negative numbers with `ndim` dimensions."""
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise error(f"{what} must be numbers, got {type(values).__name__}") from None
     if array.ndim != ndim:
         raise error(f"{what} must have {ndim} dimension(s), got shape {array.shape}")
@@ -139,8 +163,7 @@ def stochastic(values: object, what: str, error: type[PristeError]) -> Matrix:
     """Return a matrix whose rows are distributions: read-only dense, or CSR if it came sparse."""
     matrix: Matrix
     if sparse.issparse(values):
-        matrix = sparse.csr_array(values, dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
+        matrix = _checked_csr(values, what, error)
         numbers(matrix.data, f"the stored entries of {what}", error, ndim=1)
     else:
         matrix = numbers(values, what, error, ndim=2)
@@ -168,3 +191,25 @@ def stochastic(values: object, what: str, error: type[PristeError]) -> Matrix:
         dense[first : first + block] = _normalised(part.ravel(), starts).reshape(part.shape)
     dense.setflags(write=False)
     return dense
+
+
+def _checked_csr(values: Any, what: str, error: type[PristeError]) -> Matrix:
+    """Return a copy of a sparse matrix as CSR of floats, if no index leads out of its arrays.
+
+    Compiled code follows indices unasked: a wrong one would read or write anywhere.
+    """
+    try:
+        own = values.copy()
+        if own.format == "coo":
+            own = sparse.coo_array((own.data, own.coords), shape=own.shape)  # this checks them
+        elif hasattr(own, "check_format"):
+            own.check_format(full_check=True)
+        matrix = sparse.csr_array(own)
+        matrix.check_format(full_check=True)
+        matrix = matrix.astype(np.float64, casting="same_kind")
+        matrix.sum_duplicates()
+    except (TypeError, ValueError, IndexError, AttributeError) as problem:
+        raise error(f"{what} is no sparse matrix of numbers: {problem}") from problem
+    if matrix.ndim != 2:
+        raise error(f"{what} must have 2 dimension(s), got shape {matrix.shape}")
+    return matrix

@@ -10,9 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
-from priste.checks import cell_set, is_whole, whole
+from priste.checks import cell_set, is_whole, shown, whole
 from priste.errors import EventError
 from priste.grid import Region
+
+MAX_STEP = 1_000_000
+"""The last step that an event may look at: all steps up to it are followed."""
+
+MAX_CONDITIONS = 100_000
+"""How many `at` an event may have, written out in full."""
+
+MAX_DEPTH = 100
+"""How deep the parts of an event may lie in each other where it is written out in full."""
+
+_MANY = 1_000  # conditions whose text nobody reads
 
 Numbers = SupportsIndex | Iterable[SupportsIndex]
 """A whole number or several, of Python or numpy."""
@@ -53,6 +64,15 @@ class Event:
     def _holds(self, path: Sequence[int]) -> bool:
         raise TypeError(f"{type(self).__name__} cannot read a path of {len(path)} cells")
 
+    def __repr__(self) -> str:
+        conditions, depth = extent(self)
+        if (conditions > _MANY or depth > MAX_DEPTH) and not _is_presence(self):
+            return f"an event of {conditions:,} conditions at {_steps(self.steps)}"
+        return self._text()
+
+    def _text(self) -> str:
+        return type(self).__name__
+
 
 @dataclass(frozen=True, repr=False)
 class At(Event):
@@ -64,7 +84,7 @@ class At(Event):
     def _holds(self, path: Sequence[int]) -> bool:
         return path[self.step] in self.cells
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return f"at {_cells(self.cells)} at step {self.step}"
 
 
@@ -77,7 +97,7 @@ class AllOf(Event):
     def _holds(self, path: Sequence[int]) -> bool:
         return all(event._holds(path) for event in self.events)
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return " and ".join(_bracketed(event) for event in self.events)
 
 
@@ -90,10 +110,10 @@ class AnyOf(Event):
     def _holds(self, path: Sequence[int]) -> bool:
         return any(event._holds(path) for event in self.events)
 
-    def __repr__(self) -> str:
-        regions = {event.cells for event in self.events if isinstance(event, At)}
-        if len(regions) == 1 and all(isinstance(event, At) for event in self.events):
-            return f"presence in {_cells(regions.pop())} at {_steps(self.steps)}"
+    def _text(self) -> str:
+        first = self.events[0]
+        if isinstance(first, At) and _is_presence(self):
+            return f"presence in {_cells(first.cells)} at {_steps(self.steps)}"
         return " or ".join(_bracketed(event) for event in self.events)
 
 
@@ -107,7 +127,7 @@ class AtLeast(Event):
     def _holds(self, path: Sequence[int]) -> bool:
         return sum(event._holds(path) for event in self.events) >= self.k
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return f"at least {self.k} of [{', '.join(map(repr, self.events))}]"
 
 
@@ -120,23 +140,23 @@ class Not(Event):
     def _holds(self, path: Sequence[int]) -> bool:
         return not self.event._holds(path)
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return f"not ({self.event!r})"
 
 
 def at(cells: Numbers, step: int) -> Event:
     """Return the event of being in one of `cells` at `step`."""
-    return At(cell_set(cells, "at", EventError), whole(step, "step", EventError, least=0))
+    return At(cell_set(cells, "at", EventError), _step(step, "step"))
 
 
 def presence(cells: Numbers, steps: Numbers) -> Event:
     """Return the event of being in one of `cells` at any of `steps` (PRESENCE of the paper)."""
     region = cell_set(cells, "presence", EventError)
     several = [steps] if is_whole(steps) else _iterated(steps, "the steps of presence")
-    chosen = sorted({whole(step, "step", EventError, least=0) for step in several})
+    chosen = sorted({_step(step, "step") for step in several})
     if not chosen:
         raise EventError("presence needs at least one step")
-    return _joined(AnyOf, [at(region, step) for step in chosen])
+    return _joined(AnyOf, [At(region, step) for step in chosen])
 
 
 def pattern(regions: Iterable[Numbers], start: int) -> Event:
@@ -144,7 +164,7 @@ def pattern(regions: Iterable[Numbers], start: int) -> Event:
 
     The first region is that of step `start`.
     """
-    start = whole(start, "start", EventError, least=0)
+    start = _step(start, "start")
     several = _iterated(regions, "the regions of pattern")
     parts = [at(region, start + i) for i, region in enumerate(several)]
     if not parts:
@@ -182,9 +202,54 @@ def atoms(event: Event) -> Iterator[At]:
             raise EventError(f"an event is made of at, presence, pattern, ...; got {part!r}")
 
 
+def extent(event: Event) -> tuple[int, int]:
+    """Return how many conditions an event has, written out in full, and how deep it is nested.
+
+    A part that stands in it twice is counted twice and looked at once.
+    """
+    known: dict[int, tuple[int, int]] = {}
+    pending = [event]
+    while pending:
+        part = pending[-1]
+        inner = (part.event,) if isinstance(part, Not) else getattr(part, "events", ())
+        missing = [each for each in inner if id(each) not in known]
+        if missing:
+            pending.extend(missing)
+            continue
+        pending.pop()
+        sizes = [known[id(each)] for each in inner]
+        known[id(part)] = (
+            sum(size for size, _ in sizes) or 1,
+            1 + max((depth for _, depth in sizes), default=0),
+        )
+    return known[id(event)]
+
+
+def writable(event: Event) -> Event:
+    """Return an event that can be written out in full; refuse one that is too large for that."""
+    conditions, depth = extent(event)
+    if conditions > MAX_CONDITIONS or depth > MAX_DEPTH:
+        count = f"{conditions:,}" if conditions < 10**18 else "more than 10^18"
+        raise EventError(
+            f"the event has {count} conditions, nested {depth} deep; the limits are "
+            f"{MAX_CONDITIONS:,} and {MAX_DEPTH}; use fewer parts, or name them less often"
+        )
+    return event
+
+
+def _step(step: object, what: str) -> int:
+    number = whole(step, what, EventError, least=0)
+    if number > MAX_STEP:
+        raise EventError(
+            f"{what} is {shown(step)}, the limit is {MAX_STEP:,}; count steps from the start of "
+            f"the stream, or use longer ones"
+        )
+    return number
+
+
 def _iterated(values: Any, what: str) -> Iterable[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise EventError(f"{what} must be a collection, got {values!r}")
+        raise EventError(f"{what} must be a collection, got {shown(values)}")
     return values
 
 
@@ -195,11 +260,25 @@ def _operands(kind: type[AllOf] | type[AnyOf], *events: Event) -> tuple[Event, .
         if not isinstance(event, Event):
             raise EventError(f"events combine with events, got {type(event).__name__}")
         flat.extend(event.events if isinstance(event, kind) else (event,))
+    if len(flat) > MAX_CONDITIONS:
+        raise EventError(
+            f"the event has {len(flat):,} parts, the limit is {MAX_CONDITIONS:,}; use fewer"
+        )
     return tuple(flat)
 
 
 def _joined(kind: type[AllOf] | type[AnyOf], parts: list[Event]) -> Event:
     return parts[0] if len(parts) == 1 else kind(tuple(parts))
+
+
+def _is_presence(event: Event) -> bool:
+    """Tell whether an event is being in one region at any of several steps."""
+    if not isinstance(event, AnyOf):
+        return False
+    first = event.events[0]
+    return isinstance(first, At) and all(
+        isinstance(part, At) and part.cells == first.cells for part in event.events
+    )
 
 
 def _bracketed(event: Event) -> str:
@@ -216,8 +295,9 @@ def _cells(cells: Region) -> str:
 def _steps(steps: tuple[int, ...]) -> str:
     if len(steps) == 1:
         return f"step {steps[0]}"
-    starts = [step for step in steps if step - 1 not in steps]
-    ends = [step for step in steps if step + 1 not in steps]
+    there = set(steps)
+    starts = [step for step in steps if step - 1 not in there]
+    ends = [step for step in steps if step + 1 not in there]
     runs = [f"{s} to {e}" if e > s else f"{s}" for s, e in zip(starts, ends, strict=True)]
     shown = ", ".join(runs[:6])
     return f"steps {shown}, ... {len(steps)} steps" if len(runs) > 6 else f"steps {shown}"

@@ -243,7 +243,8 @@ def _state_map(cells: NDArray[Any], n_states: int) -> NDArray[np.intp]:
             f"of {cells.dtype}"
         )
     n_cells = int(cells.max()) + 1
-    if cells.min() < 0 or not np.array_equal(cells[:n_cells], np.arange(n_cells)):
+    singles = cells.min() >= 0 and n_cells <= n_states
+    if not singles or not np.array_equal(cells[:n_cells], np.arange(n_cells)):
         raise MobilityError(
             "cell_of_state must begin with the single cells 0, 1, 2, ... in order: "
             "the state of somebody whose past is not known"

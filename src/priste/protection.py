@@ -8,7 +8,8 @@ from priste.errors import ProtectionError
 from priste.events import Event
 from priste.worst_case import Sides
 
-_LARGEST = 200  # e^200: nobody's odds are so far from another's
+MAX_EPSILON = 200
+"""The largest ε: nobody's odds are a factor e^200 from another's."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,10 @@ class Protect:
                 f"Protect takes an event made of at, presence, ..., got {type(self.event).__name__}"
             )
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon", ProtectionError))
-        if self.epsilon > _LARGEST:
+        if self.epsilon > MAX_EPSILON:
             raise ProtectionError(
-                f"epsilon {self.epsilon:g} allows odds to change by any factor; at most {_LARGEST}"
+                f"epsilon {self.epsilon:g} allows odds to change by any factor; "
+                f"at most {MAX_EPSILON}"
             )
         if self.sides not in get_args(Sides):
             raise ProtectionError(

@@ -207,7 +207,7 @@ def test_a_certificate_that_cannot_be_is_refused(
     content = track.certificate.to_json()
     spoil(content)
     (tmp_path / "c.json").write_text(json.dumps(content))
-    with pytest.raises(CertificateError, match="does not hold a certificate"):
+    with pytest.raises(CertificateError, match="does not hold a certificate|is no number of JSON"):
         Certificate.load(tmp_path / "c.json")
 
 

@@ -134,7 +134,7 @@ def test_places_and_clocks_become_events(tmp_path: Path) -> None:
         ("cells = [3, 4]", "cells = [3]\ncircle = {}", "regions.home needs exactly one of circle"),
         ('geojson = "zone', 'geojson = "none', "regions.zone.geojson: none.geojson is not GeoJSON"),
         ('from = "09:00"', 'from = "nine"', "windows.office.from must be an hour .* got 'nine'"),
-        ('"mon", "tue"', '"monday", "tue"', "windows.office: days are mon, .* not monday"),
+        ('"mon", "tue"', '"monday", "tue"', "windows.office: days are mon, .* not .monday"),
         ('time_zone = "Europe/Berlin"', "", "needs a time zone|has no time zone"),
         ('time_zone = "Europe/Berlin"', 'time_zone = "X/Y"', "time_zone 'X/Y' is not known|X/Y"),
         ("end = 2024-05-04T02:00:00", "end = 2024-05-01T02:00:00", None),

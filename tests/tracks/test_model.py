@@ -9,7 +9,7 @@ from priste import Grid, Mobility, prior_probability
 from priste.errors import ModelFileError, TrackError
 from priste.events import at
 from priste.tracks import LocalMap, Model, as_track, fit_model, load_model, save_model
-from priste.tracks.discretise import Clock
+from priste.tracks.steps import Clock
 
 PLACE = LocalMap(Grid(3, 3, cell_size=1.0), 52.5, 13.4)
 BERLIN = "Europe/Berlin"

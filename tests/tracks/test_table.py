@@ -29,7 +29,7 @@ def test_columns_can_be_named() -> None:
     )
     names = {"time": "when", "latitude": "north", "longitude": "east", "track": "bus"}
     assert track_table(given, columns=names)["track"].tolist() == ["7"]
-    with pytest.raises(TrackError, match="has no column up; it has when, north, east, bus"):
+    with pytest.raises(TrackError, match="has no column 'up'; it has when, north, east, bus"):
         track_table(given, columns={"latitude": "up"})
     with pytest.raises(
         TrackError, match="columns= knows track, time, latitude, longitude, not speed"

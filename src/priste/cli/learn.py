@@ -25,11 +25,13 @@ from priste.cli.options import (
     refuse_existing,
     refuse_same,
 )
+from priste.errors import TrackError
 from priste.tracks import LocalMap, as_track, fit_model, load_model, save_model
 from priste.tracks.certificate import in_words
-from priste.tracks.days import day_start
 from priste.tracks.files import checked_suffix, write_as
+from priste.tracks.limits import MAX_STEPS, at_most
 from priste.tracks.outputs import aside
+from priste.tracks.windows import day_start
 
 
 def fit(
@@ -110,6 +112,7 @@ def simulate(
     learned = load_model(model)
     first = moment(start, learned.time_zone)
     steps = pd.Timedelta(days=1) // learned.step
+    at_most(days * steps, MAX_STEPS, "the number of steps", "draw fewer days", TrackError)
     random = np.random.default_rng(seed)
     tracks = []
     with working("simulating") as progress:

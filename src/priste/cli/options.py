@@ -9,12 +9,14 @@ import pandas as pd
 import typer
 
 from priste.calibration import Calibration, EveryOutput, OptimalRemap
+from priste.checks import shown
 from priste.cli.console import working
 from priste.errors import TrackError
 from priste.mechanisms import Exponential, NoNoise, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism
 from priste.tracks import Account, clean, read, read_geolife
 from priste.tracks.certificate import Adversary
+from priste.tracks.limits import moment_within, refusing
 from priste.tracks.places import Outside
 from priste.tracks.windows import zone as known_zone
 
@@ -98,7 +100,7 @@ def read_tracks(
 def _named(pair: str) -> tuple[str, str]:
     ours, _, theirs = pair.partition("=")
     if not theirs:
-        raise TrackError(f"--column takes a pair such as time=ts, got {pair!r}")
+        raise TrackError(f"--column takes a pair such as time=ts, got {shown(pair)}")
     return ours, theirs
 
 
@@ -115,13 +117,12 @@ def first_days(table: pd.DataFrame, share: float, zone: str) -> pd.DataFrame:
 def moment(text: str, zone: str) -> pd.Timestamp:
     """Return a day or a moment; one without a zone is in the given zone."""
     known_zone(zone)
-    try:
+    with refusing(f"{shown(text)} is no day or moment such as 2024-05-01", TrackError):
         found = pd.Timestamp(text)
+        moment_within(found if found.tz else found.tz_localize("UTC"), "it", TrackError)
         if found.tz is not None:
             return found
         return found.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
-    except ValueError as error:
-        raise TrackError(f"{text!r} is no day or moment such as 2024-05-01 ({error})") from None
 
 
 def four(bounds: str) -> tuple[float, float, float, float]:
@@ -130,7 +131,7 @@ def four(bounds: str) -> tuple[float, float, float, float]:
         south, west, north, east = (float(part) for part in bounds.split(","))
     except ValueError:
         raise TrackError(
-            f"--bounds takes south,west,north,east in degrees, got {bounds!r}"
+            f"--bounds takes south,west,north,east in degrees, got {shown(bounds)}"
         ) from None
     return south, west, north, east
 

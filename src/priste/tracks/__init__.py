@@ -12,14 +12,15 @@ from priste.extras import needs_extra
 with needs_extra("priste.tracks", "tracks"):
     from priste.tracks.certificate import Certificate
     from priste.tracks.cleaning import Account, Rules, clean
-    from priste.tracks.discretise import Clock, as_track, discretise, unbroken
     from priste.tracks.events_file import NamedProtection, read_events
     from priste.tracks.exposure import Exposure, expose_track
     from priste.tracks.files import read, write
     from priste.tracks.geolife import read_geolife
-    from priste.tracks.model import Model, fit_model, load_model, save_model
+    from priste.tracks.model import Model, fit_model
+    from priste.tracks.model_file import load_model, save_model
     from priste.tracks.places import LocalMap
     from priste.tracks.protect import ProtectedTrack, Stream, protect_track
+    from priste.tracks.steps import Clock, as_track, discretise, unbroken
     from priste.tracks.table import track_table
     from priste.tracks.windows import Window
 

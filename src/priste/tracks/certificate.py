@@ -17,21 +17,31 @@ import numpy as np
 import pandas as pd
 
 from priste import __version__
-from priste.checks import Array, fraction, is_whole, listing, positive, whole
+from priste.checks import Array, fraction, is_whole, listing, positive, shown, whole
 from priste.dyadic import TICKETS
 from priste.errors import CertificateError
-from priste.events import Event
+from priste.events import Event, atoms
 from priste.grid import Grid
 from priste.mobility import Mobility
 from priste.priors import AnyPrior, KnownPrior, NearPrior, Prior
+from priste.protection import MAX_EPSILON
 from priste.protector import Protector, Release
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
-from priste.tracks import event_json
-from priste.tracks.discretise import Clock
+from priste.tracks import event_json, plain_json
 from priste.tracks.events_file import NamedProtection
+from priste.tracks.limits import (
+    MAX_BUDGET,
+    MAX_MARKUP_BYTES,
+    MAX_NAMED,
+    MAX_STEPS,
+    at_most,
+    refusing,
+)
 from priste.tracks.model import Model
+from priste.tracks.names import checked
 from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap
+from priste.tracks.steps import Clock
 from priste.tracks.windows import zone
 from priste.wording import as_factor, promise
 from priste.worst_case import Sides, check_sides
@@ -75,9 +85,11 @@ class Promise:
     event: Event | None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise CertificateError(f"a promise needs a name, got {self.name!r}")
-        positive(self.epsilon, f"the ε of {self.name!r}", CertificateError)
+        checked(self.name, "a promise", CertificateError)
+        what = f"the ε of {self.name!r}"
+        positive(self.epsilon, what, CertificateError)
+        remedy = "a larger one promises nothing"
+        at_most(self.epsilon, MAX_EPSILON, what, remedy, CertificateError)
         check_sides(self.sides)
 
 
@@ -107,28 +119,43 @@ class Certificate:
 
     def __post_init__(self) -> None:
         names = [p.name for p in self.promises]
+        at_most(len(names), MAX_NAMED, "the number of promises", "use fewer", CertificateError)
         if not names or len(set(names)) != len(names):
-            raise CertificateError(f"a certificate needs promises of different names, got {names}")
+            raise CertificateError(
+                f"a certificate needs promises of different names, got {listing(names)}"
+            )
         if self.adversary not in get_args(Adversary):
             raise CertificateError(
                 f"the adversary must be one of {listing(get_args(Adversary))}, "
-                f"got {self.adversary!r}"
+                f"got {shown(self.adversary)}"
             )
         fraction(self.rho, "rho", CertificateError, open_at_one=False)
-        whole(self.n_steps, "steps", CertificateError, least=1)
+        self.clock.check_steps(whole(self.n_steps, "steps", CertificateError, least=1))
         zone(self.time_zone)
+        at_most(self.budget, MAX_BUDGET, "the budget per km", "use a smaller one", CertificateError)
         for name in ("mechanism", "calibration", "model", "made_by", "created"):
-            if not isinstance(getattr(self, name), str):
-                raise CertificateError(f"{name} must be text, got {getattr(self, name)!r}")
+            checked(getattr(self, name), f"{name}, which", CertificateError)
+        for each in self.promises:
+            self._check_event(each)
         n_cells = self.place.grid.n_cells
         for step, (cell, column) in self.releases.items():
             if not is_whole(step) or not 0 <= step < self.n_steps:
-                raise CertificateError(f"{step!r} is no step of 0 to {self.n_steps - 1}")
+                raise CertificateError(f"{shown(step)} is no step of 0 to {self.n_steps - 1}")
             if not is_whole(cell) or not 0 <= cell < n_cells:
-                raise CertificateError(f"step {step} releases {cell!r}, which is no cell")
+                raise CertificateError(f"step {step} releases {shown(cell)}, which is no cell")
             if (column is None) != self.withholds_events:
                 raise CertificateError(
                     f"step {step}: tickets are there for every release, or events are withheld"
+                )
+
+    def _check_event(self, promise: Promise) -> None:
+        """Refuse an event about steps that no stream has, or cells that the map has not."""
+        for atom in () if promise.event is None else atoms(promise.event):
+            if atom.step >= MAX_STEPS or atom.cells[-1] >= self.place.grid.n_cells:
+                raise CertificateError(
+                    f"{promise.name!r} is about step {atom.step:,} and cell {atom.cells[-1]:,}; "
+                    f"at most {MAX_STEPS:,} steps are followed, and the map has "
+                    f"{self.place.grid.n_cells:,} cells"
                 )
 
     @classmethod
@@ -340,25 +367,19 @@ class Certificate:
     def load(cls, path: str | Path) -> "Certificate":
         """Read a certificate back."""
         path = Path(path)
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except OSError:
-            raise CertificateError(f"{path} is not a file that can be read") from None
-        except (ValueError, RecursionError) as error:
-            raise CertificateError(f"{path.name} is not a certificate: {error}") from error
+        content = plain_json.read(path, MAX_MARKUP_BYTES, CertificateError, "a certificate")
         if not isinstance(content, dict) or content.get("certificate") != FORMAT:
             raise CertificateError(
                 f"{path.name} is not a certificate of format {FORMAT}, the one this version reads"
             )
-        try:
+        with refusing(f"{path.name} does not hold a certificate", CertificateError):
             return cls._from_json(content)
-        except Exception as error:  # whatever is wrong with it, it is no certificate
-            raise CertificateError(f"{path.name} does not hold a certificate: {error}") from error
 
     @classmethod
     def _from_json(cls, content: dict[str, Any]) -> "Certificate":
         plan = content["map"]
         grid = Grid(plan["rows"], plan["columns"], plan["cell_size_km"])
+        place = LocalMap(grid, plan["latitude"], plan["longitude"])
         releases = {
             r["step"]: (r["cell"], _column(r["tickets"], grid.n_cells) if "tickets" in r else None)
             for r in content["releases"]
@@ -381,13 +402,13 @@ class Certificate:
             content["mechanism"],
             positive(content["budget_per_km"], "budget_per_km", CertificateError),
             content["calibration"],
-            LocalMap(grid, plan["latitude"], plan["longitude"]),
+            place,
             content["time_zone"],
             Clock(pd.Timestamp(content["start"]), pd.Timedelta(seconds=step)),
             content["steps"],
             content["model"],
             releases,
-            tuple(map(str, content["caveats"])),
+            tuple(_sentence(caveat) for caveat in content["caveats"]),
             content["made_by"],
             content["created"],
         )
@@ -400,12 +421,19 @@ def _tickets(column: Array) -> int | list[int]:
 
 
 def _column(tickets: Any, n_cells: int) -> Array:
-    several = tickets if isinstance(tickets, list) else [tickets] * n_cells
-    if len(several) != n_cells or not all(
+    several = tickets if isinstance(tickets, list) else [tickets]
+    if len(several) not in (1, n_cells) or not all(
         is_whole(ticket) and 0 <= ticket <= TICKETS for ticket in several
     ):
         raise CertificateError(f"tickets must be {n_cells} whole numbers of 0 to 2^53, or one")
-    return np.array(several, dtype=np.int64) / TICKETS
+    return np.broadcast_to(np.array(several, dtype=np.int64) / TICKETS, (n_cells,))
+
+
+def _sentence(text: object) -> str:
+    """Return a sentence of a certificate that can be printed, on one line."""
+    if not isinstance(text, str) or len(text) > 1000 or not text.isprintable():
+        raise CertificateError(f"a caveat is a sentence that can be printed, got {shown(text)}")
+    return text
 
 
 def in_words(length: pd.Timedelta) -> str:

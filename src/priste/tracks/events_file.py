@@ -31,8 +31,6 @@ every day is an event of its own, with the epsilon for each.
 
 import ast
 import datetime
-import json
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -41,13 +39,27 @@ from typing import Any, TypeVar, cast, get_args
 
 import pandas as pd
 
-from priste.checks import cell_set, listing
+from priste.checks import cell_set, listing, shown
 from priste.errors import EventError, EventsFileError, PristeError
-from priste.events import Event, at, at_least, pattern, presence
+from priste.events import At, Event, at_least, extent, pattern, presence, writable
 from priste.grid import Region
 from priste.protection import Protect
-from priste.tracks.discretise import Clock
+from priste.tracks import plain_json, plain_toml
+from priste.tracks.limits import (
+    MAX_CONDITIONS,
+    MAX_CORNERS,
+    MAX_EXPRESSION,
+    MAX_MARKUP_BYTES,
+    MAX_NAMED,
+    MAX_NESTING,
+    at_most,
+    moment_within,
+    reason,
+    refusing,
+)
+from priste.tracks.names import MAX_NAME, checked, escaped
 from priste.tracks.places import LocalMap
+from priste.tracks.steps import Clock
 from priste.tracks.windows import Window
 from priste.worst_case import Sides
 
@@ -61,18 +73,17 @@ class NamedProtection:
     name: str
     protection: Protect
 
+    def __post_init__(self) -> None:
+        checked(self.name, "a protection", EventsFileError)
+
 
 def read_events(
     path: str | Path, place: LocalMap, clock: Clock, n_steps: int
 ) -> list[NamedProtection]:
     """Return the protections of an events file for a stream of `n_steps` steps on a map."""
     path = Path(path)
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise EventsFileError(f"{path} is not a file that can be read") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise EventsFileError(f"{path.name} is not TOML: {error}") from error
+    content = plain_toml.read(path, EventsFileError)
+    clock.check_steps(n_steps)
     return _Reader(content, path.parent, place, clock, n_steps).protections()
 
 
@@ -91,6 +102,10 @@ class _Reader:
         self.windows: dict[str, Any] = _tables(content, "windows")
         self.events: dict[str, Any] = _tables(content, "events")
         self.folder, self.place, self.clock, self.n_steps = folder, place, clock, n_steps
+        self._windows: dict[str, Window] = {}
+        self._days: dict[str, dict[datetime.date, list[int]]] = {}
+        self._regions: dict[str, Region] = {}
+        self._conditions = 0
         self._built: dict[str, Event] = {}
         self._building: list[str] = []
 
@@ -107,13 +122,17 @@ class _Reader:
             sides = table.get("sides", "both")
             if sides not in get_args(Sides):
                 raise EventsFileError(
-                    f"events.{name}.sides must be one of {listing(get_args(Sides))}, got {sides!r}"
+                    f"events.{name}.sides must be one of {listing(get_args(Sides))}, "
+                    f"got {shown(sides)}"
                 )
             where, epsilon = f"events.{name}.epsilon", table["epsilon"]
+            occurrences = self._occurrences(name, table, event)
             found += [
                 NamedProtection(named, _in(where, partial(Protect, sides=sides), part, epsilon))
-                for named, part in self._occurrences(name, table, event)
+                for named, part in occurrences
             ]
+            remedy = "use fewer, or leave out each_day"
+            at_most(len(found), MAX_NAMED, "the number of protections", remedy, EventsFileError)
         if not found:
             raise EventsFileError("no event has an epsilon, so nothing would be protected")
         return found
@@ -125,20 +144,29 @@ class _Reader:
         if not table.get("each_day", False):
             return [(name, event)]
         where = f"events.{name}"
-        window = self.window(_field(table, where, "window", str))
-        days = window.by_day(self.clock, self.n_steps).items()
+        days = self._by_day(_field(table, where, "window", str)).items()
         return [(f"{name} {day}", self._visit(table, where, steps)) for day, steps in days]
 
     def event(self, name: str) -> Event:
         if name in self._building:
             raise EventsFileError(
-                f"events.{name} is defined by itself: {' → '.join(self._building)}"
+                f"events.{name} is defined by itself: {listing([*self._building, name], 12)}"
             )
         if name not in self._built:
             self._building.append(name)
-            self._built[name] = self._build(name, self.events[name])
+            depth, remedy = len(self._building), "define events by fewer others"
+            at_most(depth, MAX_NESTING, "events that define each other", remedy, EventsFileError)
+            self._built[name] = self._counted(self._build(name, self.events[name]), name)
             self._building.pop()
         return self._built[name]
+
+    def _counted(self, event: Event, name: str) -> Event:
+        """Return an event that can be written out in full, and all of the file together too."""
+        self._conditions += extent(_in(f"events.{name}", writable, event))[0]
+        remedy = "use shorter windows or longer steps"
+        what = "the conditions of all events together"
+        at_most(self._conditions, MAX_CONDITIONS, what, remedy, EventsFileError)
+        return event
 
     def _build(self, name: str, table: Mapping[str, Any]) -> Event:
         where = f"events.{name}"
@@ -165,27 +193,31 @@ class _Reader:
             _only(table, where, (*common, "expression"))
             return self._expression(_field(table, where, "expression", str), f"{where}.expression")
         raise EventsFileError(
-            f"{where}.kind must be one of presence, visits, pattern, expression, got {kind!r}"
+            f"{where}.kind must be one of presence, visits, pattern, expression, got {shown(kind)}"
         )
 
     def _visit(self, table: Mapping[str, Any], where: str, steps: list[int]) -> Event:
         """Return being in the region at any, or at enough, of the steps."""
         cells = self._region(table, where)
         if table["kind"] == "presence":
-            return presence(cells, steps)
+            return _in(where, presence, cells, steps)
         k = _field(table, where, "at_least", int)
-        return _in(f"{where}.at_least", at_least, k, [at(cells, step) for step in steps])
+        return _in(f"{where}.at_least", at_least, k, [At(cells, step) for step in steps])
 
     def _region(self, table: Mapping[str, Any], where: str) -> Region:
         return self.region(_field(table, where, "region", str), f"{where}.region")
 
-    def region(self, name: str, wanted_by: str) -> Region:
-        if name not in self.regions:
+    def region(self, name: object, wanted_by: str) -> Region:
+        if not isinstance(name, str) or name not in self.regions:
             raise EventsFileError(
-                f"{wanted_by} names {name!r}, which is no region; there are "
+                f"{wanted_by} names {shown(name)}, which is no region; there are "
                 f"{listing(sorted(self.regions)) or 'none'}"
             )
-        where, table = f"regions.{name}", self.regions[name]
+        if name not in self._regions:
+            self._regions[name] = self._shape(f"regions.{name}", self.regions[name])
+        return self._regions[name]
+
+    def _shape(self, where: str, table: Mapping[str, Any]) -> Region:
         shapes = ("circle", "polygon", "geojson", "cells")
         _only(table, where, shapes)
         if len(table) != 1:
@@ -200,24 +232,23 @@ class _Reader:
         if shape == "polygon":
             return _in(where, self.place.polygon, value)
         if shape == "geojson":
-            return self._geojson(self.folder / str(value), where)
+            return self._geojson(self.folder / _field(table, where, shape, str), where)
         return _in(
             where, partial(cell_set, n_cells=self.place.grid.n_cells), value, shape, EventError
         )
 
     def _geojson(self, path: Path, where: str) -> Region:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8-sig"))
+        what = f"{where}: {escaped(path.name)[:MAX_NAME]} is not GeoJSON that can be read"
+        with refusing(what, EventsFileError):
+            content = plain_json.read(path, MAX_MARKUP_BYTES, EventsFileError)
             features = content.get("features", [content])
             shapes = [feature.get("geometry", feature) for feature in features]
             rings = [s["coordinates"][0] for s in shapes if s["type"] == "Polygon"]
             rings += [p[0] for s in shapes if s["type"] == "MultiPolygon" for p in s["coordinates"]]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            raise EventsFileError(
-                f"{where}: {path.name} is not GeoJSON that can be read ({type(error).__name__})"
-            ) from error
+            corners = sum(map(len, rings))
         if not rings:
             raise EventsFileError(f"{where}: {path.name} holds no polygons")
+        at_most(corners, MAX_CORNERS, f"{where}: corners", "simplify the polygons", EventsFileError)
         cells = {cell for ring in rings for cell in _in(where, self.place.polygon, ring)}
         return tuple(sorted(cells))
 
@@ -225,16 +256,21 @@ class _Reader:
         name = _field(table, where, "window", str)
         if name not in self.windows:
             raise EventsFileError(
-                f"{where}.window names {name!r}, which is no window; there are "
+                f"{where}.window names {shown(name)}, which is no window; there are "
                 f"{listing(sorted(self.windows)) or 'none'}"
             )
-        steps = self.window(name).steps(self.clock, self.n_steps)
+        steps = sorted(step for steps in self._by_day(name).values() for step in steps)
         if not steps:
             raise EventsFileError(
                 f"{where}.window: {name!r} has no step in the stream, which runs from "
                 f"{self.clock.start} to {self.clock.time_of([self.n_steps])[0]}"
             )
         return steps
+
+    def _by_day(self, name: str) -> dict[datetime.date, list[int]]:
+        if name not in self._days:
+            self._days[name] = self.window(name).by_day(self.clock, self.n_steps)
+        return self._days[name]
 
     def window(self, name: str) -> Window:
         where, table = f"windows.{name}", self.windows[name]
@@ -265,21 +301,22 @@ class _Reader:
         if not isinstance(value, datetime.datetime):
             raise EventsFileError(
                 f"{where} must be a moment such as 2024-05-01T08:00:00+02:00 (without quotes), "
-                f"got {value!r}"
+                f"got {shown(value)}"
             )
         moment = pd.Timestamp(value)
-        if moment.tz is not None:
-            return moment
-        if self.time_zone is None:
+        if moment.tz is None and self.time_zone is None:
             raise EventsFileError(f"{where} has no time zone; add one, or time_zone to the file")
-        return _in(where, moment.tz_localize, str(self.time_zone))
+        moment_within(moment if moment.tz else moment.tz_localize("UTC"), where, EventsFileError)
+        return moment if moment.tz else _in(where, moment.tz_localize, str(self.time_zone))
 
     def _expression(self, text: str, where: str) -> Event:
+        at_most(len(text), MAX_EXPRESSION, f"{where}: characters", "split it", EventsFileError)
         try:
             tree = ast.parse(text, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise EventsFileError(
-                f"{where} cannot be read: {text!r}; use event names with and, or, not, brackets"
+                f"{where} cannot be read: {shown(text)}; "
+                f"use event names with and, or, not, brackets"
             ) from None
 
         def build(node: ast.expr) -> Event:
@@ -288,7 +325,7 @@ class _Reader:
                     return self.event(name)
                 case ast.Name(name):
                     known = listing(sorted(self.events), 12)
-                    raise EventsFileError(f"{where}: {name!r} is no event; there are {known}")
+                    raise EventsFileError(f"{where}: {shown(name)} is no event; there are {known}")
                 case ast.UnaryOp(ast.Not(), inner):
                     return ~build(inner)
                 case ast.BoolOp(operator, [first, *others]):
@@ -298,11 +335,11 @@ class _Reader:
                         event = event & part if isinstance(operator, ast.And) else event | part
                     return event
             raise EventsFileError(
-                f"{where} may use only names, and, or, not and brackets: {text!r}"
+                f"{where} may use only names, and, or, not and brackets: {shown(text)}"
             )
 
         try:
-            return build(tree)
+            return _in(where, build, tree)
         except RecursionError:
             raise EventsFileError(f"{where} is nested too deeply") from None
 
@@ -311,12 +348,15 @@ def _tables(content: Mapping[str, Any], name: str) -> dict[str, Any]:
     tables = content.get(name, {})
     if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
         raise EventsFileError(f"{name} must be tables, each like [{name}.NAME]")
+    at_most(len(tables), MAX_NAMED, f"the number of {name}", "use fewer", EventsFileError)
+    for each in tables:
+        checked(each, f"one of the {name}", EventsFileError)
     return tables
 
 
 def _field(table: object, where: str, name: str, kind: type, default: Any = None) -> Any:
     if not isinstance(table, Mapping):
-        raise EventsFileError(f"{where} must be a table with {name} in it, got {table!r}")
+        raise EventsFileError(f"{where} must be a table with {name} in it, got {shown(table)}")
     if name not in table and default is not None:
         return default
     if name not in table:
@@ -331,17 +371,17 @@ def _field(table: object, where: str, name: str, kind: type, default: Any = None
             float: "a number",
             list: "a list",
         }
-        raise EventsFileError(f"{where}.{name} must be {words[kind]}, got {value!r}")
+        raise EventsFileError(f"{where}.{name} must be {words[kind]}, got {shown(value)}")
     return value
 
 
 def _only(table: object, where: str, known: tuple[str, ...]) -> None:
     if not isinstance(table, Mapping):
-        raise EventsFileError(f"{where} must be a table, got {table!r}")
+        raise EventsFileError(f"{where} must be a table, got {shown(table)}")
     unknown = [name for name in table if name not in known]
     if unknown:
         raise EventsFileError(
-            f"{where} does not know {listing(unknown)}; it knows {listing(known, 12)}"
+            f"{where} does not know {shown(listing(unknown))[1:-1]}; it knows {listing(known, 12)}"
         )
 
 
@@ -352,7 +392,9 @@ def _hour(value: object, where: str) -> datetime.time:
             raise ValueError("hours are those of the window's zone")
         return hour
     except (TypeError, ValueError):
-        raise EventsFileError(f'{where} must be an hour such as "09:00", got {value!r}') from None
+        raise EventsFileError(
+            f'{where} must be an hour such as "09:00", got {shown(value)}'
+        ) from None
 
 
 def _parsed_hour(value: object) -> datetime.time:
@@ -365,5 +407,5 @@ def _in(where: str, build: Callable[..., Built], *arguments: object) -> Built:
         return build(*arguments)
     except PristeError as error:
         raise EventsFileError(f"{where}: {error}") from error
-    except (TypeError, ValueError) as error:
-        raise EventsFileError(f"{where} cannot be understood: {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise EventsFileError(f"{where} cannot be understood: {reason(error)}") from error

@@ -9,8 +9,9 @@ from priste.checks import listing
 from priste.errors import TrackError
 from priste.tracks import geojson, gpx, parquet
 from priste.tracks.geolife import read_plt, write_plt
+from priste.tracks.limits import MAX_COLUMNS, MAX_TRACK_BYTES, MIB, at_most, refusing, size_of
 from priste.tracks.outputs import aside
-from priste.tracks.table import COLUMNS, EXACT_NUMBERS, track_table
+from priste.tracks.table import COLUMNS, lines, track_table
 
 
 def read(
@@ -28,8 +29,7 @@ def read(
             f"{path.name}: a name ending in {listing(sorted(_READERS), 9)} is expected; "
             f"a folder of Geolife tracks is read by read_geolife"
         )
-    if not path.is_file():
-        raise TrackError(f"{path} is not a file that can be read")
+    size_of(path, MAX_TRACK_BYTES, TrackError)
     frame = reader(path)
     if frame.empty:
         raise TrackError(f"{path.name} holds no fixes of a track{frame.attrs.get('instead', '')}")
@@ -65,10 +65,12 @@ def checked_suffix(path: Path) -> str:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_csv(path, dtype=_TEXT, encoding="utf-8-sig", **EXACT_NUMBERS)
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise TrackError(f"{path.name} is not a CSV file that can be read: {error}") from error
+    with refusing(f"{path.name} is not a CSV file that can be read", TrackError):
+        with path.open("rb") as file:
+            head = file.readline(MIB)
+        remedy = "keep time, latitude, longitude and what else is needed"
+        at_most(head.count(b",") + 1, MAX_COLUMNS, "the number of columns", remedy, TrackError)
+        return lines(path, dtype=_TEXT, encoding="utf-8-sig")
 
 
 _TEXT: dict[str, type[str]] = {"track": str, "track_id": str, "trip": str, "trip_id": str}

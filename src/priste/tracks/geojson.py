@@ -7,27 +7,29 @@ from typing import Any
 import pandas as pd
 
 from priste.errors import TrackError
+from priste.tracks import plain_json
+from priste.tracks.limits import MAX_COLUMNS, MAX_MARKUP_BYTES, at_most, refusing
 
 
 def read(path: Path) -> pd.DataFrame:
     """Return one fix per point feature, or per position of a line that carries its times."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise TrackError(f"{path.name} is not JSON: {error}") from error
+    content = plain_json.read(path, MAX_MARKUP_BYTES, TrackError)
     if not isinstance(content, dict) or "type" not in content:
         raise TrackError(f"{path.name} is not GeoJSON: it has no type")
     features = content.get("features", [content])
     if not isinstance(features, list):
         raise TrackError(f"{path.name} is not GeoJSON: its features are no list")
     rows: list[dict[str, Any]] = []
+    names: set[str] = set()
     for number, feature in enumerate(features):
-        try:
+        with refusing(f"{path.name}: feature {number} cannot be read", TrackError):
             properties = dict(feature.get("properties") or {})
-            rows += _fixes(feature.get("geometry") or {}, properties, number)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise TrackError(f"{path.name}: feature {number} cannot be read: {error}") from error
-    return pd.DataFrame(rows)
+            fixes = _fixes(feature.get("geometry") or {}, properties, number)
+            names.update(fixes[0] if fixes else ())
+            at_most(len(names), MAX_COLUMNS, "different properties", "remove some", TrackError)
+            rows += fixes
+    with refusing(f"{path.name} holds text that is none", TrackError):
+        return pd.DataFrame(rows)
 
 
 def _fixes(

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from priste.errors import TrackError
-from priste.tracks.table import EXACT_NUMBERS, track_table
+from priste.tracks.limits import MAX_TRACK_BYTES, content_of, refusing
+from priste.tracks.table import lines, track_table
 
 _HEADER_LINES = 6
 _FIELDS = ["latitude", "longitude", "zero", "altitude", "days", "date", "clock"]
@@ -18,10 +19,8 @@ _COLUMNS = ["track", "time", "latitude", "longitude", "altitude"]
 def read_plt(path: Path) -> pd.DataFrame:
     """Return the fixes of one PLT file; its clock is GMT, its altitude in feet."""
     body = _body(path)
-    try:
+    with refusing(f"{path.name} is not a PLT file that can be read", TrackError):
         return _fixes(body).assign(track=path.stem)[_COLUMNS]
-    except (ValueError, pd.errors.ParserError) as error:
-        raise TrackError(f"{path.name} is not a PLT file that can be read: {error}") from error
 
 
 def read_geolife(folder: str | Path) -> pd.DataFrame:
@@ -38,15 +37,16 @@ def read_geolife(folder: str | Path) -> pd.DataFrame:
     try:  # all as one text: most of the time per file is not spent on its fixes
         table = _fixes(b"".join(bodies))
         whole = len(table) == sum(rows)
-    except (ValueError, pd.errors.ParserError):
+    except Exception:  # some file is not as it should be: see below
         whole = False
     if whole:
         names, users = [path.stem for path in files], [_user(path, folder) for path in files]
         table = table.assign(track=np.repeat(names, rows), user=np.repeat(users, rows))
         table = table[[*_COLUMNS, "user"]]
-    else:  # some file is not as it should be: one by one, and the error will name it
+    else:  # one by one, and the error will name it
         frames = [read_plt(path).assign(user=_user(path, folder)) for path in files]
-        table = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+        frames = [frame for frame in frames if len(frame)]
+        table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
     if table.empty:
         raise TrackError(f"the {len(files)} PLT files of {folder} hold no fixes")
     return track_table(table, where=str(folder))
@@ -54,7 +54,7 @@ def read_geolife(folder: str | Path) -> pd.DataFrame:
 
 def _body(path: Path) -> bytes:
     """Return the lines of a file after its header, each with its end."""
-    parts = path.read_bytes().split(b"\n", _HEADER_LINES)
+    parts = content_of(path, MAX_TRACK_BYTES, TrackError).split(b"\n", _HEADER_LINES)
     body = parts[_HEADER_LINES] if len(parts) > _HEADER_LINES else b""
     return body if not body or body.endswith(b"\n") else body + b"\n"
 
@@ -63,22 +63,21 @@ def _fixes(body: bytes) -> pd.DataFrame:
     """Parse lines of fixes. There are few different days and clocks, so each is read once."""
     if not body:
         return pd.DataFrame({name: [] for name in _COLUMNS})
-    lines = pd.read_csv(
+    fixes = lines(
         io.BytesIO(body),
         header=None,
         names=_FIELDS,
         dtype={"date": "category", "clock": "category"},
-        **EXACT_NUMBERS,
     )
-    day, clock = lines["date"].cat, lines["clock"].cat
+    day, clock = fixes["date"].cat, fixes["clock"].cat
     days = pd.to_datetime(day.categories, format="%Y-%m-%d", utc=True, errors="coerce")
     clocks = pd.to_timedelta(clock.categories, errors="coerce")
-    times = days.take(day.codes) + clocks.take(clock.codes)
     unknown = (day.codes < 0) | (clock.codes < 0)
-    altitude = lines["altitude"].where(lines["altitude"] != _NO_ALTITUDE)
-    return lines[["latitude", "longitude"]].assign(
-        time=pd.Series(times).where(~unknown), altitude=altitude
-    )
+    times = pd.Series(pd.NaT, index=fixes.index, dtype="datetime64[us, UTC]")
+    if not unknown.all():
+        times = pd.Series(days.take(day.codes) + clocks.take(clock.codes)).where(~unknown)
+    altitude = fixes["altitude"].where(fixes["altitude"] != _NO_ALTITUDE)
+    return fixes[["latitude", "longitude"]].assign(time=times, altitude=altitude)
 
 
 def _user(path: Path, folder: Path) -> str:

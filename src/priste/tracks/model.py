@@ -1,13 +1,11 @@
-"""A model: a map, a step, and how people move on it, learned from tracks and kept in one file."""
+"""A model: a map, a step, and how people move on it, learned from tracks."""
 
 import hashlib
 import json
-import logging
 import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,16 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from priste.errors import ModelFileError, PristeError, TrackError, UnobservedRowsWarning
-from priste.grid import Grid
+from priste.checks import shown
+from priste.errors import ModelFileError, TrackError, UnobservedRowsWarning
 from priste.mobility import Mobility
-from priste.tracks.days import day_start
-from priste.tracks.discretise import Clock, discretise, unbroken
-from priste.tracks.outputs import aside
+from priste.tracks.limits import LONGEST_STEP, MAX_MODEL_BYTES, MAX_PHASES, at_most
 from priste.tracks.places import LocalMap, Outside
-from priste.tracks.windows import zone
-
-_log = logging.getLogger(__name__)
+from priste.tracks.steps import Clock, runs
+from priste.tracks.windows import day_start, zone
 
 FORMAT = 1
 DAY = pd.Timedelta(days=1)
@@ -54,7 +49,7 @@ class Model:
     @cached_property
     def fingerprint(self) -> str:
         """What tells this model from every other: the SHA-256 of all it holds."""
-        return _checksum(_content(self)).hex()
+        return checksum(arrays_of(self)).hex()
 
     def clock(self, start: pd.Timestamp) -> Clock:
         """Return the clock of a stream that begins at `start`."""
@@ -98,13 +93,17 @@ def fit_model(
     length = _step(step)
     if time_of_day and DAY % length != pd.Timedelta(0):
         raise TrackError(f"a day is no whole number of steps of {length}; time_of_day needs that")
+    phases = DAY // length if time_of_day else 1
+    at_most(phases, MAX_PHASES, "the steps of a day", "use longer steps (--step)", TrackError)
     place = LocalMap.around(table, cells=cells) if place is None else place
+    size = 8 * phases * place.grid.n_cells**2
+    remedy = "use fewer cells (--cells) or longer steps (--step)"
+    at_most(size, MAX_MODEL_BYTES, "the size of the model in bytes", remedy, TrackError)
     owner = [name for name in ("user", "track") if name in table.columns]
     sequences, starts = [], []
     for _, fixes in table.groupby(owner, sort=False):
         midnight = day_start(fixes["time"].min(), time_zone)
-        stream = discretise(fixes, place, Clock(midnight, length), outside=outside)
-        for start, run in unbroken(stream):
+        for start, run in runs(fixes, place, Clock(midnight, length), outside=outside):
             sequences.append(run)
             starts.append(start)
     if not any(len(run) > 1 for run in sequences):
@@ -119,7 +118,7 @@ def fit_model(
             place.grid.n_cells,
             order=order,
             smoothing=smoothing,
-            period=DAY // length if time_of_day else None,
+            period=phases if time_of_day else None,
             starts=starts if time_of_day else None,
         )
     provenance = {
@@ -139,26 +138,18 @@ def fit_model(
 def _step(step: pd.Timedelta | str) -> pd.Timedelta:
     try:
         length = pd.Timedelta(step)
-    except ValueError:
+    except (ValueError, OverflowError, TypeError):
         length = pd.NaT
-    if pd.isna(length) or length < pd.Timedelta(seconds=1):
-        raise TrackError(f"a step is a length of time such as '10min' or '1h', got {str(step)!r}")
+    if pd.isna(length) or not pd.Timedelta(seconds=1) <= length <= LONGEST_STEP:
+        raise TrackError(
+            f"a step is a length of time such as '10min' or '1h', at least a second and at most "
+            f"{LONGEST_STEP.days} days, got {shown(str(step))}"
+        )
     return length
 
 
-def save_model(model: Model, path: str | Path) -> None:
-    """Write the model to one file, with a checksum; it is moved into place when it is whole.
-
-    A model learned from one person's tracks holds that person's habits, so only the owner of the
-    file can read it.
-    """
-    content = _content(model)
-    checksum = np.frombuffer(_checksum(content), dtype=np.uint8)
-    with aside(path, private=True) as partial, partial.open("wb") as file:
-        np.savez_compressed(file, checksum=checksum, **content)  # type: ignore[arg-type]
-
-
-def _content(model: Model) -> dict[str, NDArray[Any]]:
+def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
+    """Return all that a model holds as arrays, by the names they have in its file."""
     arrays: dict[str, NDArray[Any]] = {
         "initial": model.mobility.initial,
         "cell_of_state": model.mobility.cell_of_state,
@@ -187,55 +178,7 @@ def _content(model: Model) -> dict[str, NDArray[Any]]:
     return {**arrays, "meta": np.frombuffer(text.encode(), dtype=np.uint8)}
 
 
-def load_model(path: str | Path) -> Model:
-    """Read a model back. Its checksum is verified, and nothing in the file is ever run."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive.files}
-    except OSError:
-        raise ModelFileError(f"{path} is not a file that can be read") from None
-    except Exception as error:  # a damaged archive raises almost anything
-        raise ModelFileError(f"{path.name} is not a model file: {error}") from error
-    checksum = content.pop("checksum", None)
-    if checksum is None or "meta" not in content:
-        raise ModelFileError(f"{path.name} is not a model file: it has no checksum or no contents")
-    if checksum.tobytes() != _checksum(content):
-        raise ModelFileError(
-            f"{path.name} has been changed or damaged since it was written: its checksum differs"
-        )
-    try:
-        meta = json.loads(content["meta"].tobytes())
-        if meta["format"] != FORMAT:
-            raise ModelFileError(
-                f"{path.name} has format {meta['format']}, this version reads format {FORMAT}"
-            )
-        grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"])
-        matrices = [_matrix(content, t) for t in range(meta["matrices"])]
-        mobility = Mobility(
-            matrices, content["initial"], repeat=True, cell_of_state=content["cell_of_state"]
-        )
-        place = LocalMap(grid, meta["latitude"], meta["longitude"])
-        step = pd.Timedelta(seconds=meta["step_seconds"])
-        model = Model(place, step, mobility, meta["time_zone"], meta["provenance"])
-    except ModelFileError:
-        raise
-    except (PristeError, KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path.name} does not hold a model: {error}") from error
-    _log.info("read a model: %d cells, a step of %s", grid.n_cells, step)
-    return model
-
-
-def _matrix(content: dict[str, NDArray[Any]], t: int) -> Any:
-    name = f"matrix {t}"
-    if name in content:
-        return content[name]
-    parts = content[f"{name} data"], content[f"{name} indices"], content[f"{name} indptr"]
-    n_states = len(content["cell_of_state"])
-    return sparse.csr_array(parts, shape=(n_states, n_states))
-
-
-def _checksum(content: dict[str, NDArray[Any]]) -> bytes:
+def checksum(content: dict[str, NDArray[Any]]) -> bytes:
     """Return the SHA-256 of all arrays with their names, kinds and shapes."""
     digest = hashlib.sha256()
     for name in sorted(content):

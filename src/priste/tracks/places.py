@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pyproj import Transformer
 
-from priste.checks import Array, whole
+from priste.checks import Array, shown, whole
 from priste.errors import TrackError
 from priste.grid import Grid, Region
+from priste.tracks.limits import MAX_CELLS, MAX_CORNERS, MAX_EXTENT_KM, at_most, refusing
 
 Outside = Literal["refuse", "clamp", "drop"]
 OFF_THE_MAP = -1
@@ -34,11 +35,16 @@ class LocalMap:
     longitude: float
 
     def __post_init__(self) -> None:
-        if not (abs(self.latitude) <= 90 and abs(self.longitude) <= 180):
+        centre = degrees(self.latitude), degrees(self.longitude)
+        if not (abs(centre[0]) <= 90 and abs(centre[1]) <= 180):
             raise TrackError(
                 f"the centre of a map needs a latitude within 90 and a longitude within 180 "
-                f"degrees, got {self.latitude}, {self.longitude}"
+                f"degrees, got {shown(self.latitude)}, {shown(self.longitude)}"
             )
+        remedy = "use fewer cells (--cells), larger ones or a smaller map"
+        at_most(self.grid.n_cells, MAX_CELLS, "the number of cells of the map", remedy, TrackError)
+        side = max(self.grid.rows, self.grid.columns) * self.grid.cell_size
+        at_most(side, MAX_EXTENT_KM, "the side of the map in km", "use a smaller map", TrackError)
 
     @classmethod
     def around(cls, table: pd.DataFrame, *, cells: int = 400, coverage: float = 0.99) -> "LocalMap":
@@ -70,7 +76,19 @@ class LocalMap:
         centre = (south + north) / 2, (west + east) / 2
         x, y = _projection(*centre).transform([west, east], [south, north])
         width, height = (1.01 * max(ends[1] - ends[0], 0.1) for ends in (x, y))  # a little margin
-        size = float(np.sqrt(width * height / whole(cells, "cells", TrackError, least=1)))
+        at_most(
+            whole(cells, "cells", TrackError, least=1),
+            MAX_CELLS,
+            "the number of cells of the map",
+            "use fewer (--cells)",
+            TrackError,
+        )
+        if not (width <= MAX_EXTENT_KM and height <= MAX_EXTENT_KM):
+            raise TrackError(
+                f"the map would be larger than {MAX_EXTENT_KM:,.0f} km, which no projection "
+                f"around its centre shows; choose closer bounds (--bounds)"
+            )
+        size = float(np.sqrt(width * height / cells))
         while math.ceil(height / size) * math.ceil(width / size) > cells:
             size *= 1.01  # whole cells cover more than the area: a little larger ones then
         grid = Grid(math.ceil(height / size), math.ceil(width / size), size)
@@ -120,11 +138,19 @@ class LocalMap:
 
     def polygon(self, corners: Sequence[Sequence[float]]) -> Region:
         """Return every cell that a polygon of (longitude, latitude) corners overlaps."""
-        ring = np.asarray(corners, dtype=np.float64)
+        with refusing("a polygon is a list of (longitude, latitude) corners", TrackError):
+            ring = np.asarray(corners, dtype=np.float64)
         if ring.ndim != 2 or ring.shape[1] < 2:
             raise TrackError("a polygon is a list of (longitude, latitude) corners")
+        at_most(len(ring), MAX_CORNERS, "the corners of a polygon", "simplify it", TrackError)
         x, y = self.plane(ring[:, 1], ring[:, 0])
         return self.grid.polygon(np.column_stack([x, y]).tolist(), touching=True)
+
+
+def degrees(value: object) -> float:
+    """Return an angle as a float, NaN for what is none."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) <= 360 else math.nan  # type: ignore
 
 
 def _projection(latitude: float, longitude: float) -> Transformer:

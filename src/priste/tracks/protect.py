@@ -15,11 +15,11 @@ from priste.mechanisms import Mechanism, PlanarLaplace
 from priste.progress import Progress, progress_line
 from priste.protector import Protector, Release
 from priste.tracks.certificate import Adversary, Certificate, adversary_prior
-from priste.tracks.days import day_start
-from priste.tracks.discretise import Clock, as_track, discretise
 from priste.tracks.events_file import NamedProtection, read_events
 from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
+from priste.tracks.steps import Clock, as_track, discretise
+from priste.tracks.windows import day_start
 
 Events = str | Path | Sequence[NamedProtection]
 """An events file, or what was read from one."""
@@ -52,7 +52,7 @@ class Stream:
         start = day_start(table["time"].min(), model.time_zone)
         end = day_start(table["time"].max(), model.time_zone, later=1)
         clock = model.clock(start)
-        n_steps = -(-(end - start) // model.step)
+        n_steps = clock.check_steps(-(-(end - start) // model.step))
         cells = discretise(table, model.place, clock, steps=n_steps, outside=outside)
         if all(cell is None for cell in cells):
             raise TrackError("no step has a fix on the map to begin with; try outside='clamp'")

@@ -1,17 +1,21 @@
 """What a track table is, and how others' columns become one."""
 
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import pandas as pd
 
-from priste.checks import listing
+from priste.checks import listing, shown
 from priste.errors import TrackError
+from priste.tracks.limits import MAX_COLUMNS, at_most, refusing
+from priste.tracks.names import readable
 
 COLUMNS = ("track", "time", "latitude", "longitude")
 
 # older pandas reads the last digits of numbers inexactly unless told; newer ones warn if told
-EXACT_NUMBERS: dict[str, Any] = (
+_EXACT_NUMBERS: dict[str, Any] = (
     {"float_precision": "round_trip"}
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
     else {}
@@ -23,6 +27,16 @@ _KNOWN_AS = {
     "longitude": ("longitude", "lon", "lng", "long", "x"),
     "track": ("track", "track_id", "trajectory", "trajectory_id", "trip", "trip_id"),
 }
+
+
+def lines(source: Path | IO[bytes], **options: Any) -> pd.DataFrame:
+    """Parse lines of values between commas; a line longer than the first is refused.
+
+    Left to itself pandas would take what is too much for an index, of any number of levels.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return pd.read_csv(source, index_col=False, **_EXACT_NUMBERS, **options)
 
 
 def track_table(
@@ -38,36 +52,43 @@ def track_table(
     where they cannot be guessed. Times without a zone are refused unless `time_zone` says which
     one they are in. Without a track column all fixes belong to one track.
     """
+    remedy = "keep those that are needed"
+    at_most(len(frame.columns), MAX_COLUMNS, f"the columns of {where}", remedy, TrackError)
+    frame = frame.set_axis([readable(c, f"a column of {where}", TrackError) for c in frame], axis=1)
     names = {} if columns is None else dict(columns)
     unknown = set(names) - set(COLUMNS)
     if unknown:
         raise TrackError(f"columns= knows {listing(COLUMNS)}, not {listing(sorted(unknown))}")
-    absent = [theirs for theirs in names.values() if theirs not in frame.columns]
+    absent = [shown(theirs) for theirs in names.values() if theirs not in frame.columns]
     if absent:
         raise TrackError(
             f"{where} has no column {listing(absent)}; it has {listing(list(frame.columns), 12)}"
         )
     for ours, candidates in _KNOWN_AS.items():
         if ours not in names:
-            found = [c for c in frame.columns if str(c).lower() in candidates]
+            found = [c for c in frame.columns if c.lower() in candidates]
             if len(found) == 1 or ours in found:
                 names[ours] = ours if ours in found else found[0]
             elif ours != "track" or found:
                 problem = "several columns" if found else "no column"
                 raise TrackError(
                     f"{where} has {problem} for {ours} (it has "
-                    f"{listing([str(c) for c in frame.columns], 12)}); "
+                    f"{listing(list(frame.columns), 12)}); "
                     f"say which with columns={{'{ours}': ...}}"
                 )
     table = frame.rename(columns={theirs: ours for ours, theirs in names.items()})
+    twice = table.columns[table.columns.duplicated()].tolist()
+    if twice:
+        raise TrackError(f"{where} has two columns for {listing(twice)}; rename or remove one")
     if "track" not in table:
         table = table.assign(track="0")
-    table = table.assign(
-        track=table["track"].astype(str),
-        time=utc(table["time"], time_zone, where),
-        latitude=_degrees(table["latitude"], "latitude", where),
-        longitude=_degrees(table["longitude"], "longitude", where),
-    )
+    with refusing(f"the columns of {where} cannot be understood", TrackError):
+        table = table.assign(
+            time=utc(table["time"], time_zone, where),
+            latitude=_degrees(table["latitude"], "latitude", where),
+            longitude=_degrees(table["longitude"], "longitude", where),
+            **{name: _names(table[name], where) for name in ("track", "user") if name in table},
+        )
     others = [name for name in table.columns if name not in COLUMNS]
     return table[[*COLUMNS, *others]].reset_index(drop=True)
 
@@ -108,6 +129,13 @@ def _localised(times: "pd.Series[Any]", time_zone: str | None, where: str) -> "p
     except Exception as error:
         raise TrackError(f"time_zone={time_zone!r} is not a zone that is known here") from error
     return local.dt.tz_convert("UTC").astype("datetime64[us, UTC]")
+
+
+def _names(values: "pd.Series[Any]", where: str) -> "pd.Series[Any]":
+    """Return names as text that can be printed; there are few different ones, each seen once."""
+    text = values.astype(str)
+    printed = {name: readable(name, f"a track of {where}", TrackError) for name in text.unique()}
+    return text if all(k == v for k, v in printed.items()) else text.map(printed).astype(str)
 
 
 def _degrees(values: "pd.Series[Any]", what: str, where: str) -> "pd.Series[Any]":

@@ -1,14 +1,16 @@
 """Clock windows: from when to when, at which hours, on which days, in whose time zone."""
 
 from dataclasses import dataclass
-from datetime import date, time, timedelta
+from datetime import date, datetime, time
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import numpy as np
 import pandas as pd
 
-from priste.checks import listing
+from priste.checks import listing, shown
 from priste.errors import TrackError
-from priste.tracks.discretise import Clock
+from priste.tracks.limits import moment_within
+from priste.tracks.steps import Clock
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -37,11 +39,16 @@ class Window:
             raise TrackError(
                 f"the hours begin and end at {self.opens:%H:%M}: that is no time at all"
             )
+        for moment in (self.start, self.end):
+            if moment is not None:
+                moment_within(moment, "an end of the window", TrackError)
         if self.start is not None and self.end is not None and self.start >= self.end:
             raise TrackError(f"the window begins at {self.start} and ends at {self.end}")
         unknown = [day for day in self.days or () if day not in DAYS]
         if unknown:
-            raise TrackError(f"days are {listing(DAYS, 7)}, not {listing(unknown)}")
+            raise TrackError(
+                f"days are {listing(DAYS, 7)}, not {listing([shown(day) for day in unknown])}"
+            )
 
     def steps(self, clock: Clock, n_steps: int) -> list[int]:
         """Return the steps of `clock`, of the first `n_steps`, that begin inside the window."""
@@ -50,30 +57,32 @@ class Window:
     def by_day(self, clock: Clock, n_steps: int) -> dict[date, list[int]]:
         """Return the same steps by the day they belong to."""
         local = clock.time_of(range(n_steps)).tz_convert(self.time_zone)
+        inside = np.ones(n_steps, dtype=bool)
+        if self.start is not None:
+            inside &= local >= self.start
+        if self.end is not None:
+            inside &= local < self.end
+        wall = local.tz_localize(None)
+        day = wall.normalize()
+        if self.opens is not None and self.closes is not None:
+            opens, closes = (_since_midnight(hour) for hour in (self.opens, self.closes))
+            hour = wall - day
+            if opens < closes:
+                inside &= (hour >= opens) & (hour < closes)
+            else:
+                inside &= (hour >= opens) | (hour < closes)
+                small = hour < closes  # the small hours belong to the evening before
+                day = day.where(~small, day - pd.Timedelta(days=1))
+        if self.days is not None:
+            inside &= np.isin(day.day_of_week, [DAYS.index(name) for name in self.days])
         found: dict[date, list[int]] = {}
-        for step, moment in enumerate(local):
-            day = self._day(moment)
-            if day is not None:
-                found.setdefault(day, []).append(step)
+        for step in np.flatnonzero(inside).tolist():
+            found.setdefault(day[step].date(), []).append(step)
         return found
 
-    def _day(self, moment: pd.Timestamp) -> date | None:
-        """Return the day a moment in the window belongs to, None if it is not in the window."""
-        if self.start is not None and moment < self.start:
-            return None
-        if self.end is not None and moment >= self.end:
-            return None
-        day: date = moment.date()
-        if self.opens is not None and self.closes is not None:
-            clock = moment.time()
-            if self.opens < self.closes:
-                if not self.opens <= clock < self.closes:
-                    return None
-            elif clock < self.closes:
-                day -= timedelta(days=1)  # the small hours belong to the evening before
-            elif clock < self.opens:
-                return None
-        return day if self.days is None or DAYS[day.weekday()] in self.days else None
+
+def _since_midnight(hour: time) -> pd.Timedelta:
+    return pd.Timedelta(datetime.combine(date.min, hour) - datetime.min)
 
 
 def zone(name: object) -> ZoneInfo:
@@ -82,5 +91,15 @@ def zone(name: object) -> ZoneInfo:
         return ZoneInfo(str(name))
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise TrackError(
-            f"time_zone {name!r} is not known; a name such as 'Europe/Berlin' is expected"
+            f"time_zone {shown(name)} is not known; a name such as 'Europe/Berlin' is expected"
         ) from None
+
+
+def day_start(moment: pd.Timestamp, time_zone: str, *, later: int = 0) -> pd.Timestamp:
+    """Return when the local day of a moment, or the one `later` days on, begins.
+
+    Where clocks skip midnight it begins with the first hour there is.
+    """
+    zone(time_zone)
+    day = moment.tz_convert(time_zone).tz_localize(None).normalize() + pd.Timedelta(days=later)
+    return day.tz_localize(time_zone, ambiguous=True, nonexistent="shift_forward")

@@ -7,8 +7,8 @@ import pytest
 from priste import Grid
 from priste.errors import TrackError
 from priste.tracks import track_table
-from priste.tracks.discretise import Clock, as_track, discretise, unbroken
 from priste.tracks.places import LocalMap
+from priste.tracks.steps import Clock, as_track, discretise, unbroken
 
 PLACE = LocalMap(Grid(4, 4, cell_size=1.0), 52.5, 13.4)
 CLOCK = Clock(pd.Timestamp("2024-05-01T08:00:00+02:00"), pd.Timedelta(minutes=10))

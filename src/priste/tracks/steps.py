@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from priste.checks import whole
 from priste.errors import TrackError
+from priste.tracks.limits import LATEST, LONGEST_STEP, MAX_STEPS, at_most, moment_within
 from priste.tracks.places import OFF_THE_MAP, LocalMap, Outside
 
 
@@ -20,12 +21,24 @@ class Clock:
 
     def __post_init__(self) -> None:
         start, length = pd.Timestamp(self.start), pd.Timedelta(self.length)
-        if start.tz is None:
+        if pd.isna(start) or start.tz is None:
             raise TrackError(f"the start of a clock needs a time zone, got {start}")
-        if not length > pd.Timedelta(0):
-            raise TrackError(f"the length of a step must be above zero, got {length}")
+        if not pd.Timedelta(0) < length <= LONGEST_STEP:
+            raise TrackError(
+                f"the length of a step must lie above zero and at most at "
+                f"{LONGEST_STEP.days} days, got {length}"
+            )
+        moment_within(start, "the start of the clock", TrackError)
         object.__setattr__(self, "start", start.tz_convert("UTC"))
         object.__setattr__(self, "length", length)
+
+    def check_steps(self, n_steps: int) -> int:
+        """Return `n_steps` if a stream may have as many; refuse one that would never end."""
+        remedy = "take a shorter time (--from, --until) or longer steps"
+        at_most(n_steps, MAX_STEPS, "the number of steps of the stream", remedy, TrackError)
+        if n_steps * (self.length / pd.Timedelta(days=1)) > (LATEST - self.start).days:
+            raise TrackError(f"the stream would end after {LATEST:%Y}; {remedy}")
+        return n_steps
 
     def step_at(self, times: "pd.Series[pd.Timestamp]") -> NDArray[np.int64]:
         """Return the steps in which times lie; negative before the start."""
@@ -51,21 +64,40 @@ def discretise(
     ``outside="drop"`` being off the map shows as a gap. The stream ends with the last step that
     has a fix, or after `steps` steps.
     """
-    ordered = table.sort_values("time", kind="stable")
-    if ordered["time"].isna().any():
-        raise TrackError("some fixes have no time; clean the table first")
-    number = clock.step_at(ordered["time"])
+    if steps is not None:
+        clock.check_steps(whole(steps, "steps", TrackError, least=0))
+    found, cells = _cells_by_step(table, place, clock, steps, outside)
     if steps is None:
-        steps = int(number.max()) + 1 if len(number) else 0
-    steps = whole(steps, "steps", TrackError, least=0)
-    within = (number >= 0) & (number < steps)
-    found, first = np.unique(number[within], return_index=True)
-    fixes = ordered[within].iloc[first]
-    cells = place.cell_at(fixes["latitude"], fixes["longitude"], outside=outside)
+        steps = clock.check_steps(int(found[-1]) + 1 if len(found) else 0)
     stream: list[int | None] = [None] * steps
     for step, cell in zip(found.tolist(), cells.tolist(), strict=True):
         stream[step] = None if cell == OFF_THE_MAP else cell
     return stream
+
+
+def runs(
+    table: pd.DataFrame, place: LocalMap, clock: Clock, *, outside: Outside = "drop"
+) -> list[tuple[int, list[int]]]:
+    """Return what `unbroken` finds in the stream of a table, however long its gaps are."""
+    found, cells = _cells_by_step(table, place, clock, None, outside)
+    found, cells = found[cells != OFF_THE_MAP], cells[cells != OFF_THE_MAP]
+    breaks = np.flatnonzero(np.diff(found) != 1) + 1
+    parts = zip(np.split(found, breaks), np.split(cells, breaks), strict=True)
+    return [(int(steps[0]), part.tolist()) for steps, part in parts if len(steps)]
+
+
+def _cells_by_step(
+    table: pd.DataFrame, place: LocalMap, clock: Clock, steps: int | None, outside: Outside
+) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Return the steps that have a fix, and the cell of the first fix of each."""
+    ordered = table.sort_values("time", kind="stable")
+    if ordered["time"].isna().any():
+        raise TrackError("some fixes have no time; clean the table first")
+    number = clock.step_at(ordered["time"])
+    inside = number >= 0 if steps is None else (number >= 0) & (number < steps)
+    found, first = np.unique(number[inside], return_index=True)
+    fixes = ordered[inside].iloc[first]
+    return found, place.cell_at(fixes["latitude"], fixes["longitude"], outside=outside)
 
 
 def unbroken(stream: list[int | None]) -> list[tuple[int, list[int]]]:

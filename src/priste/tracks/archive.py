@@ -1,0 +1,97 @@
+"""Arrays from an archive (.npz) that anybody may have made: looked at in full before any is read.
+
+An archive says how large each array is. These claims are held against each other, against the
+file and against the limits, first; then nothing is allocated that is not there. Arrays are plain
+numbers: an array of objects would be a program to run.
+"""
+
+import io
+import math
+import struct
+import zipfile
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from priste.errors import ModelFileError
+from priste.tracks.limits import MAX_MODEL_BYTES, MAX_PHASES, MIB, at_most, content_of
+
+MAX_ARRAYS = 3 * MAX_PHASES + 4
+"""A sparse matrix takes three arrays, everything else together four."""
+
+_FEWER = "fit a model with fewer cells or longer steps"
+_END, _END_SIZE, _LARGE_END = b"PK\x05\x06", 22, b"PK\x06\x07"
+_DIRECTORY_BYTES = 1 * MIB
+_HEADER_BYTES = 10_000
+
+
+class Claim(NamedTuple):
+    """What an archive says an array is."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+class Archive:
+    """The arrays of a file: what they claim to be, and each of them when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        content = content_of(path, MAX_MODEL_BYTES, ModelFileError)
+        _check_directory(content)
+        self._zip = zipfile.ZipFile(io.BytesIO(content))
+        entries = self._zip.infolist()
+        at_most(len(entries), MAX_ARRAYS, "the number of arrays", _FEWER, ModelFileError)
+        total = sum(entry.file_size for entry in entries)
+        at_most(total, MAX_MODEL_BYTES, "the size of its arrays in bytes", _FEWER, ModelFileError)
+        self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
+        if len(self._entries) < len(entries):
+            raise ModelFileError("it holds two arrays of one name")
+        self.claims = {name: self._claim(name) for name in self._entries}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return an array, read-only."""
+        dtype, shape = self.claims[name]
+        with self._zip.open(self._entries[name]) as file:
+            _claimed(file)
+            content = file.read()  # to its end, where the archive's own checksum is verified
+        return np.frombuffer(content, dtype=dtype).reshape(shape)
+
+    def _claim(self, name: str) -> Claim:
+        entry = self._entries[name]
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ModelFileError("it is compressed in a way that numpy does not use")
+        with self._zip.open(entry) as file:
+            claim = _claimed(file)
+            header = file.tell()
+        if claim.dtype.kind not in "fiu" or claim.dtype.itemsize > 8 or not claim.dtype.isnative:
+            raise ModelFileError(f"{name[:80]!r} holds {claim.dtype}, not plain numbers")
+        if math.prod(claim.shape) * claim.dtype.itemsize != entry.file_size - header:
+            raise ModelFileError(f"{name[:80]!r} claims another size than it has")
+        return claim
+
+
+def _check_directory(content: bytes) -> None:
+    """Refuse a table of contents too large to be one, before it is read."""
+    end = content[-_END_SIZE:]
+    before = content[-_END_SIZE - 20 : -_END_SIZE]  # where an archive of a larger format says so
+    if len(end) < _END_SIZE or end[:4] != _END or before[:4] == _LARGE_END:
+        raise ModelFileError("it is no archive as numpy writes it, or it is cut off")
+    size = struct.unpack("<L", end[12:16])[0]
+    at_most(size, _DIRECTORY_BYTES, "the size of its table of contents", _FEWER, ModelFileError)
+
+
+def _claimed(file: IO[bytes]) -> Claim:
+    """Read the header of an array."""
+    version = npy.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ModelFileError(f"it holds an array of format {version}")
+    header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran_order, dtype = header(file, max_header_size=_HEADER_BYTES)
+    if fortran_order and len(shape) > 1:
+        raise ModelFileError("it holds an array by columns; they are kept by rows")
+    if not all(type(size) is int and size >= 0 for size in shape):
+        raise ModelFileError("it holds an array whose shape is none")
+    return Claim(dtype, shape)

@@ -1,0 +1,124 @@
+"""A model in one file, with a checksum; one that is loaded has been checked to the last index."""
+
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from priste.checks import listing, shown, whole
+from priste.errors import ModelFileError
+from priste.grid import Grid
+from priste.mobility import Mobility
+from priste.tracks import plain_json
+from priste.tracks.archive import Archive, Claim
+from priste.tracks.limits import MAX_PHASES, MIB, at_most, refusing
+from priste.tracks.model import FORMAT, Model, arrays_of, checksum
+from priste.tracks.names import checked
+from priste.tracks.outputs import aside
+from priste.tracks.places import LocalMap
+
+_NUMBERS, _INDICES, _BYTES = ("float64",), ("int32", "int64"), ("uint8",)
+
+_log = logging.getLogger(__name__)
+
+
+def save_model(model: Model, path: str | Path) -> None:
+    """Write the model to one file, with a checksum; it is moved into place when it is whole.
+
+    A model learned from one person's tracks holds that person's habits, so only the owner of the
+    file can read it.
+    """
+    content = arrays_of(model)
+    digest = np.frombuffer(checksum(content), dtype=np.uint8)
+    with aside(path, private=True) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, checksum=digest, **content)  # type: ignore[arg-type]
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model back. Its checksum is verified, and nothing in the file is ever run."""
+    path = Path(path)
+    with refusing(f"{path.name} is not a model file", ModelFileError):
+        archive = Archive(path)
+        if not {"checksum", "meta"} <= set(archive.claims):
+            raise ModelFileError("it has no checksum or no contents")
+        meta = _description(archive)
+        _check_claims(archive.claims, meta["matrices"])
+        content = {name: archive[name] for name in archive.claims}
+    if content.pop("checksum").tobytes() != checksum(content):
+        raise ModelFileError(
+            f"{path.name} has been changed or damaged since it was written: its checksum differs"
+        )
+    with refusing(f"{path.name} does not hold a model", ModelFileError):
+        grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"])
+        place = LocalMap(grid, meta["latitude"], meta["longitude"])
+        matrices = [_matrix(content, t) for t in range(meta["matrices"])]
+        mobility = Mobility(
+            matrices, content["initial"], repeat=True, cell_of_state=content["cell_of_state"]
+        )
+        step = pd.Timedelta(seconds=meta["step_seconds"])
+        model = Model(place, step, mobility, meta["time_zone"], meta["provenance"])
+    _log.info("read a model: %d cells, a step of %s", grid.n_cells, step)
+    return model
+
+
+def _description(archive: Archive) -> dict[str, Any]:
+    """Return what a model says about itself."""
+    size = math.prod(archive.claims["meta"].shape)
+    at_most(size, MIB, "the size of its description", "leave out its provenance", ModelFileError)
+    meta = plain_json.parsed(archive["meta"].tobytes(), ModelFileError)
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        found = shown(meta.get("format")) if isinstance(meta, dict) else "none"
+        raise ModelFileError(f"it has format {found}, this version reads format {FORMAT}")
+    count = whole(meta["matrices"], "the number of matrices", ModelFileError, least=1)
+    at_most(count, MAX_PHASES, "the number of matrices", "use longer steps", ModelFileError)
+    for name, value in meta["provenance"].items():
+        checked(name, "an entry of the provenance", ModelFileError)
+        if isinstance(value, str):
+            checked(value, f"the value of {name}", ModelFileError)
+        elif not isinstance(value, int | float | None):
+            raise ModelFileError(f"the provenance says {shown(value)} for {name!r}")
+    return meta
+
+
+def _check_claims(claims: dict[str, Claim], n_matrices: int) -> None:
+    """Refuse arrays that do not make a model together, before they are read."""
+    n_states = math.prod(claims["cell_of_state"].shape)
+    expected: dict[str, tuple[tuple[str, ...], tuple[int | None, ...]]] = {
+        "checksum": (_BYTES, (32,)),
+        "meta": (_BYTES, (None,)),
+        "initial": (_NUMBERS, (None,)),
+        "cell_of_state": (_INDICES, (n_states,)),
+    }
+    for t in range(n_matrices):
+        name = f"matrix {t}"
+        if name in claims:
+            expected[name] = _NUMBERS, (n_states, n_states)
+        else:
+            stored = math.prod(claims[f"{name} data"].shape)
+            expected[f"{name} data"] = _NUMBERS, (stored,)
+            expected[f"{name} indices"] = _INDICES, (stored,)
+            expected[f"{name} indptr"] = _INDICES, (n_states + 1,)
+    odd = sorted(set(claims) ^ set(expected))
+    if odd:
+        raise ModelFileError(f"it has too many arrays or too few: {shown(listing(odd))}")
+    for name, (dtypes, sizes) in expected.items():
+        dtype, shape = claims[name]
+        fits = len(shape) == len(sizes) and all(
+            wanted in (None, size) for wanted, size in zip(sizes, shape, strict=True)
+        )
+        if dtype.name not in dtypes or not fits:
+            raise ModelFileError(f"its {name!r} is {dtype} of shape {shape}, which cannot be")
+
+
+def _matrix(content: dict[str, NDArray[Any]], t: int) -> Any:
+    name = f"matrix {t}"
+    if name in content:
+        return content[name]
+    parts = content[f"{name} data"], content[f"{name} indices"], content[f"{name} indptr"]
+    n_states = len(content["cell_of_state"])
+    return sparse.csr_array(parts, shape=(n_states, n_states))

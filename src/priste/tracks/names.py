@@ -1,0 +1,40 @@
+"""What a name may be: short and printable, so that it breaks no page, figure, file or terminal."""
+
+from priste.checks import shown
+from priste.errors import PristeError
+
+MAX_NAME = 200
+"""The characters of a name of a track, a column, an event, a region, a window or a promise."""
+
+
+def checked(name: object, what: str, error: type[PristeError]) -> str:
+    """Return a name that somebody chose here; refuse one that is long, empty or not printable."""
+    if not isinstance(name, str) or not name.strip():
+        raise error(f"{what} needs a name, got {shown(name)}")
+    if len(name) > MAX_NAME:
+        raise error(
+            f"the name of {what} has {len(name):,} characters, the limit is {MAX_NAME}; "
+            f"shorten it: {shown(name)}"
+        )
+    if not name.isprintable():
+        raise error(
+            f"the name of {what} holds a character that cannot be printed; "
+            f"remove it: {shown(escaped(name))}"
+        )
+    return name
+
+
+def readable(name: object, what: str, error: type[PristeError]) -> str:
+    r"""Return a name that came with somebody's data, with ``\x07`` for what cannot be printed."""
+    text = str(name)
+    if len(text) > MAX_NAME:
+        raise error(
+            f"{what} has a name of {len(text):,} characters, the limit is {MAX_NAME}; "
+            f"shorten it: {shown(escaped(text))}"
+        )
+    return text if text.isprintable() else escaped(text)
+
+
+def escaped(text: str) -> str:
+    r"""Return text with ``\n``, ``\x07``, ``\ud800`` for what cannot be printed."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,38 @@
+"""TOML from anywhere: small, shallow, its keys short."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from priste.errors import PristeError
+from priste.tracks.limits import MAX_EVENTS_BYTES, MAX_NESTING, at_most, content_of, refusing
+
+_TOKEN = re.compile(
+    r'(?P<key>[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|\'[^\'\n]*+\')'
+    r"|(?P<dot>[ \t]*+\.[ \t]*+)|(?P<open>[\[{])|(?P<close>[\]}])|[\"'#][^\n]*+|."
+)
+
+
+def read(path: Path, error: type[PristeError]) -> dict[str, Any]:
+    """Return the tables of a file."""
+    content = content_of(path, MAX_EVENTS_BYTES, error)
+    with refusing(f"{path.name} is not TOML", error):
+        text = content.decode("utf-8-sig")
+        _check(text, error)
+        return tomllib.loads(text.replace("\r\n", "\n"))
+
+
+def _check(text: str, error: type[PristeError]) -> None:
+    """Refuse what takes the parser long or breaks it: deep nesting, and keys of many parts."""
+    depth = parts = 0
+    for line in text.split("\n"):
+        for token in _TOKEN.finditer(line):
+            kind = token.lastgroup
+            if kind != "key":
+                parts = parts + 1 if kind == "dot" else 0
+            depth += (kind == "open") - (kind == "close")
+            if depth > MAX_NESTING or parts > MAX_NESTING:
+                at_most(depth, MAX_NESTING, "the nesting of its lists", "make it flat", error)
+                at_most(parts, MAX_NESTING, "the parts of a key", "use a shorter one", error)
+        parts = 0

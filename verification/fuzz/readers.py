@@ -1,0 +1,123 @@
+"""What is read, from which valid file, and how that is spoilt."""
+
+import json
+import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from priste.tracks import Certificate, clean, event_json, load_model, read, read_events
+from verification.fuzz.mutations import blind, tokens
+from verification.fuzz.spoilers import (
+    spoil_certificate,
+    spoil_geojson,
+    spoil_gpx,
+    spoil_lines,
+    spoil_model,
+    spoil_parquet,
+    spoil_secrets,
+)
+from verification.fuzz.valid import (
+    CLOCK,
+    EVENTS,
+    PLACE,
+    STEPS,
+    certificate,
+    model_bytes,
+    track,
+    written,
+)
+
+Spoil = Callable[[bytes, Random], bytes]
+
+_MOST = 2**21  # bytes of an input: what matters is what they claim
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader, a valid file for it, and the ways in which such a file is spoilt."""
+
+    name: str
+    suffix: str
+    read: Callable[[Path], object]
+    make: Callable[[], bytes]
+    spoil: tuple[Spoil, ...]
+
+    @property
+    def valid(self) -> bytes:
+        """A valid file, the same each time."""
+        return self.make()
+
+    def warm(self) -> None:
+        """Do once what only the first call needs: its time and memory are no finding."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"valid{self.suffix}"
+            path.write_bytes(self.valid)
+            self.read(path)
+        clean(track())
+
+    def spoilt(self, seed: int) -> bytes:
+        """Return the file that goes with a number."""
+        random = Random(f"{self.name} {seed}")
+        content = random.choice(self.spoil)(self.valid, random)
+        return (blind(content, random) if random.random() < 0.1 else content)[:_MOST]
+
+
+def read_track(path: Path) -> None:
+    """Read a track, and clean every tenth: that takes longer than to read it."""
+    table = read(path, time_zone="UTC")
+    if zlib.crc32(path.read_bytes()) % 10 == 0:
+        clean(table)
+
+
+def read_secrets(path: Path) -> None:
+    """Read an events file, and write its events out."""
+    for named in read_events(path, PLACE, CLOCK, STEPS):
+        event_json.to_json(named.protection.event)
+        repr(named)
+
+
+def read_model(path: Path) -> None:
+    """Load a model and turn it to an hour."""
+    loaded = load_model(path)
+    loaded.mobility_from(CLOCK.start).transition(0)
+    str(loaded.fingerprint)
+
+
+def read_certificate(path: Path) -> None:
+    """Load a certificate, say what it means and write it again."""
+    shown = Certificate.load(path)
+    str(shown)
+    shown.to_text()
+
+
+def _text(suffix: str) -> Callable[[], bytes]:
+    return lambda: written(suffix)
+
+
+READERS: dict[str, Reader] = {
+    reader.name: reader
+    for reader in (
+        Reader("csv", ".csv", read_track, _text(".csv"), (blind, tokens, tokens, spoil_lines)),
+        Reader("gpx", ".gpx", read_track, _text(".gpx"), (blind, tokens, tokens, spoil_gpx)),
+        Reader(
+            "geojson", ".geojson", read_track, _text(".geojson"), (blind, tokens, spoil_geojson)
+        ),
+        Reader("plt", ".plt", read_track, _text(".plt"), (blind, tokens, tokens, spoil_lines)),
+        Reader("parquet", ".parquet", read_track, _text(".parquet"), (blind, spoil_parquet)),
+        Reader("model", ".npz", read_model, model_bytes, (blind, spoil_model, spoil_model)),
+        Reader(
+            "certificate",
+            ".json",
+            read_certificate,
+            lambda: json.dumps(certificate()).encode(),
+            (blind, tokens, spoil_certificate, spoil_certificate),
+        ),
+        Reader(
+            "events", ".toml", read_secrets, EVENTS.encode, (blind, spoil_secrets, spoil_secrets)
+        ),
+    )
+}
+"""By name: what is read, from what, and how it is spoilt."""
