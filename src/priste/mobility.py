@@ -60,10 +60,9 @@ class Mobility:
         cells = np.arange(self.n_states) if cell_of_state is None else np.asarray(cell_of_state)
         self.cell_of_state: NDArray[np.intp] = _state_map(cells, self.n_states)
         self.n_cells: int = int(self.cell_of_state.max()) + 1
-        self.initial: Array = (
-            frozen(np.full(self.n_cells, 1 / self.n_cells))
-            if initial is None
-            else distribution(initial, "initial", MobilityError, size=self.n_cells)
+        uniform = np.full(self.n_cells, 1 / self.n_cells)
+        self.initial: Array = distribution(
+            uniform if initial is None else initial, "initial", MobilityError, size=self.n_cells
         )
         self.unobserved: tuple[int, ...] = ()
         """Cells whose row a `fit` had to take from its smoothing alone."""
