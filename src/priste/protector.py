@@ -126,6 +126,11 @@ class Protector:
         self._planned: tuple[PublicState, Plan] | None = None
         self._caveats = tuple(self._name_caveats())
 
+    def __repr__(self) -> str:
+        events = "1 event" if len(self.protections) == 1 else f"{len(self.protections)} events"
+        calibration = type(self.calibration).__name__
+        return f"Protector({events}, {calibration}, next step {self.step})"
+
     def beginning(self) -> PublicState:
         """Return the public state before the first step."""
         return PublicState.start(self.mobilities, self.mechanism, self.protections, self.prior)

@@ -31,6 +31,9 @@ class PublicState:
     step: int = -1
     warm_start: WarmStart | None = None
 
+    def __repr__(self) -> str:
+        return f"PublicState(step {self.step}, {len(self.evidence)} pieces of evidence)"
+
     @classmethod
     def start(
         cls,

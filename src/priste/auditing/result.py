@@ -31,6 +31,10 @@ class Finding:
     belief: Array
     is_limit: bool
 
+    def __repr__(self) -> str:
+        worst = float(self.realised.max())
+        return f"Finding(promised {self.promised:g}, realised {worst:.4g})"
+
     @property
     def promised(self) -> float:
         """The ε of the protection."""
@@ -58,6 +62,10 @@ class Audit:
     n_exact: int
     n_sequences: int
     findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        verdict = "kept" if self.kept else "NOT KEPT"
+        return f"Audit({verdict}, {self.n_sequences} sequences, worst {self.worst!r})"
 
     @property
     def worst(self) -> Finding:
