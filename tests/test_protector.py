@@ -107,7 +107,7 @@ def test_skipping_equals_a_release_that_tells_nothing() -> None:
 def test_the_retry_loop_says_that_it_is_no_guarantee() -> None:
     release = protector(seed=None, calibration=Retry()).release(0)
     assert release.caveats == (
-        "with Retry ε is not a guarantee; priste.audit tells what is realised",
+        "Retry does not guarantee ε; priste.audit computes what is realised",
     )
 
 
@@ -177,12 +177,12 @@ def test_a_mobility_that_ends_refuses_the_step_beyond_it_and_no_other() -> None:
         (
             {"mechanism": Exponential(Grid(1, 3), 1.0)},
             ProtectionError,
-            "the mechanism knows 3 cells, the mobility 6",
+            "the mechanism has 3 cells, the mobility 6",
         ),
         ({"mobility": np.eye(6)}, ProtectionError, r"wrap a matrix: Mobility\(matrix\)"),
         ({"mechanism": np.eye(6)}, ProtectionError, "got ndarray; wrap a matrix: EmissionMatrix"),
-        ({"prior": [0.5, 0.5]}, ProtectionError, "prior must be such as .*, got list"),
-        ({"calibration": Retry}, ProtectionError, "calibration must be such as .*, got Retry"),
+        ({"prior": [0.5, 0.5]}, ProtectionError, "prior must be like .*, got list"),
+        ({"calibration": Retry}, ProtectionError, "calibration must be like .*, got Retry"),
         ({"prior": KnownPrior([0.5, 0.5])}, ValueError, r"one entry per cell \(6\), got 2"),
         ({"seed": "abc"}, ProtectionError, "seed must be"),
     ],

@@ -85,7 +85,7 @@ class Mobility:
         if step >= len(self._matrices):
             raise MobilityError(
                 f"the mobility has {len(self._matrices)} transitions (steps 0 to "
-                f"{len(self._matrices) - 1}), step {step} was asked for; give more matrices, "
+                f"{len(self._matrices) - 1}), but step {step} was asked for; give more matrices, "
                 f"a function of the step, or repeat=True"
             )
         return self._matrices[step]
@@ -246,7 +246,7 @@ def _state_map(cells: NDArray[Any], n_states: int) -> NDArray[np.intp]:
     if not singles or not np.array_equal(cells[:n_cells], np.arange(n_cells)):
         raise MobilityError(
             "cell_of_state must begin with the single cells 0, 1, 2, ... in order: "
-            "the state of somebody whose past is not known"
+            "the states with no known past"
         )
     return frozen(cells.astype(np.intp))
 

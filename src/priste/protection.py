@@ -1,4 +1,4 @@
-"""What a user asks for: an event, and how much anyone may learn about it."""
+"""What a user asks for: an event, and how much anybody may learn about it."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import get_args

@@ -145,7 +145,7 @@ class Calibration(Protocol):
     """A way to choose what is released at a step."""
 
     is_guarantee: ClassVar[bool]
-    """Whether ε holds against somebody who knows the algorithm."""
+    """Whether ε holds against an observer who knows the algorithm."""
 
     def plan(self, situation: Situation) -> Plan:
         """Return what the step will do, from public things alone."""
