@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 from priste.checks import Array
 
 Wide = tuple[float, int]
+Row = tuple[Wide, Wide, Wide, Wide]
 Rows = tuple[Array, NDArray[np.int64]]
 """Mantissas and exponents of a, not_a, b and d, one row per belief."""
 
 _MARGIN = 1e-9  # binary orders; far above the rounding of the logarithms
+_NUDGE = 1e-13  # relative; how far the search steps where it cannot climb
+_PATIENCE = 60  # steps before bisection takes over
+_ENDLESS = 1 << 20  # the exponent of a weight beside which the other vanishes
 _SLACK = 1e-14  # a pair worse than the best by less than this (relative) is not worth a look
 _LN2 = math.log(2.0)
 
@@ -105,7 +109,7 @@ def rows_of(
 
 
 @njit(cache=True, nogil=True)
-def _row(rows: Rows, i: int) -> tuple[Wide, Wide, Wide, Wide]:
+def _row(rows: Rows, i: int) -> Row:
     m, e = rows[0][i], rows[1][i]
     return (m[0], e[0]), (m[1], e[1]), (m[2], e[2]), (m[3], e[3])
 
@@ -126,26 +130,37 @@ def _odds(rows: Rows) -> tuple[Array, Array]:
 
 
 @njit(cache=True, nogil=True)
+def _slack(row: Row, bound: Wide) -> Wide:
+    """Return √g of a row, 0 where g is negative."""
+    a, not_a, b, d = row
+    return _root(_excess(_product(bound, _product(a, d)), _product(not_a, b)))
+
+
+@njit(cache=True, nogil=True)
 def _slacks(rows: Rows, bound: Wide) -> Rows:
-    """Return √g of each row, 0 where g is negative."""
+    """Return √g of every row."""
     n = len(rows[0])
     mantissas, orders = np.empty((n, 1)), np.empty((n, 1), dtype=np.int64)
     for i in range(n):
-        a, not_a, b, d = _row(rows, i)
-        slack = _root(_excess(_product(bound, _product(a, d)), _product(not_a, b)))
-        mantissas[i, 0], orders[i, 0] = slack
+        mantissas[i, 0], orders[i, 0] = _slack(_row(rows, i), bound)
     return mantissas, orders
 
 
 @njit(cache=True, nogil=True)
-def _pair_holds(rows: Rows, slacks: Rows, i: int, j: int, bound: Wide) -> bool:
-    """Tell whether the condition holds for a pair."""
-    a_i, not_a_i, b_i, d_i = _row(rows, i)
-    a_j, not_a_j, b_j, d_j = _row(rows, j)
+def _pair_holds(first: Row, second: Row, slack: Wide, other_slack: Wide, bound: Wide) -> bool:
+    """Tell whether the condition holds for a pair of rows with these √g."""
+    a_i, not_a_i, b_i, d_i = first
+    a_j, not_a_j, b_j, d_j = second
     allowed = _product(bound, _sum(_product(a_i, d_j), _product(d_i, a_j)))
-    root_i, root_j = (slacks[0][i, 0], slacks[1][i, 0]), (slacks[0][j, 0], slacks[1][j, 0])
-    allowed = _sum(allowed, _product((0.5, 2), _product(root_i, root_j)))
+    allowed = _sum(allowed, _product((0.5, 2), _product(slack, other_slack)))
     return _at_least(allowed, _sum(_product(b_i, not_a_j), _product(not_a_i, b_j)))
+
+
+@njit(cache=True, nogil=True)
+def _holds(rows: Rows, slacks: Rows, i: int, j: int, bound: Wide) -> bool:
+    """Tell whether the condition holds for rows i and j."""
+    slack, other = (slacks[0][i, 0], slacks[1][i, 0]), (slacks[0][j, 0], slacks[1][j, 0])
+    return _pair_holds(_row(rows, i), _row(rows, j), slack, other, bound)
 
 
 @njit(cache=True, nogil=True)
@@ -162,7 +177,7 @@ def hold(rows: Rows, bound: float) -> bool:
     most = math.log2(bound) - _MARGIN
     for i in range(n):
         for j in range(n):
-            if posterior[i] > most + prior[j] and not _pair_holds(rows, slacks, i, j, wide_bound):
+            if posterior[i] > most + prior[j] and not _holds(rows, slacks, i, j, wide_bound):
                 return False
     return True
 
@@ -184,7 +199,7 @@ def largest(rows: Rows) -> tuple[float, int, int, float]:
             if best == math.inf:
                 return best, best_i, best_j, best_ratio
             suspect = posterior[i] > best / _LN2 + prior[j] - _MARGIN
-            if suspect and not _pair_holds(rows, slacks, i, j, bound):
+            if suspect and not _holds(rows, slacks, i, j, bound):
                 best, best_ratio = edge(rows, i, j, best)
                 best_i, best_j = i, j
                 bound = _exponential(best + _SLACK * (1 + abs(best)))
@@ -196,36 +211,78 @@ def largest(rows: Rows) -> tuple[float, int, int, float]:
 def edge(rows: Rows, i: int, j: int, low: float) -> tuple[float, float]:
     """Return the loss of an edge, known to lie above `low`, and the weight of j over that of i.
 
-    The loss is where the condition of the pair turns over, found by bisection.
+    The form of the pair, least over the weights, is concave in E. Newton's method climbs to its
+    root from below: the weight at which the form is least has a loss, and that is the next E.
+    Where a row alone has exactly the loss E the slope is infinite, and a nudge is needed.
     """
-    pair = np.array([i, j])
-    two = rows[0][pair], rows[1][pair]
-    high = 3.0 * (two[1].max() - two[1].min()) + 50  # no finite loss is as large
-    low = max(low, -high)
-    if not _holds_alone(two, high):
-        return math.inf, 0.0
+    first, second = _row(rows, i), _row(rows, j)
+    loss = low
+    for _ in range(_PATIENCE):
+        weight = _least_at(first, second, loss)
+        climbed = _loss_at(first, second, weight)
+        if climbed == math.inf:
+            return climbed, 0.0
+        nudged = loss + _NUDGE * (1 + abs(loss))
+        if climbed <= nudged and _holds_alone(first, second, nudged):
+            return nudged, _as_float(weight)
+        loss = max(climbed, nudged) if loss > -math.inf else climbed
+    return _turning_point(first, second, loss), _as_float(weight)
+
+
+@njit(cache=True, nogil=True)
+def _least_at(first: Row, second: Row, loss: float) -> Wide:
+    """Return the weight of the second row, beside 1 on the first, at which the form is least."""
+    bound = _exponential(loss)
+    one, other = _slack(first, bound), _slack(second, bound)
+    if one[0] > 0 and other[0] > 0:
+        return _wide(one[0] / other[0], one[1] - other[1])
+    if one[0] == 0 and other[0] == 0:
+        return 0.5, 1
+    return (0.5, _ENDLESS) if one[0] > 0 else (0.5, -_ENDLESS)
+
+
+@njit(cache=True, nogil=True)
+def _loss_at(first: Row, second: Row, weight: Wide) -> float:
+    """Return the loss of the belief with weight 1 on the first row and `weight` on the second."""
+    a = _sum(first[0], _product(weight, second[0]))
+    not_a = _sum(first[1], _product(weight, second[1]))
+    b = _sum(first[2], _product(weight, second[2]))
+    d = _sum(first[3], _product(weight, second[3]))
+    if b[0] == 0 or not_a[0] == 0:
+        return -math.inf
+    if a[0] == 0 or d[0] == 0:
+        return math.inf
+    odds = _wide(b[0] * not_a[0] / (a[0] * d[0]), b[1] + not_a[1] - a[1] - d[1])
+    return math.log(odds[0]) + odds[1] * _LN2
+
+
+@njit(cache=True, nogil=True)
+def _turning_point(first: Row, second: Row, low: float) -> float:
+    """Return where the condition of a pair begins to hold, by bisection: slow and sure."""
+    most = least = 0
+    for part in (*first, *second):
+        most, least = max(most, part[1]), min(least, part[1])
+    high = 3.0 * (most - least) + 50  # no finite loss is as large
+    if not _holds_alone(first, second, high):
+        return math.inf
     while True:
         middle = (low + high) / 2
         if middle == low or middle == high:  # noqa: SIM109 (compiled)
-            break
-        if _holds_alone(two, middle):
+            return high
+        if _holds_alone(first, second, middle):
             high = middle
         else:
             low = middle
-    return high, _ratio(_slacks(two, _exponential(high)))
 
 
 @njit(cache=True, nogil=True)
-def _holds_alone(two: Rows, loss: float) -> bool:
+def _holds_alone(first: Row, second: Row, loss: float) -> bool:
     bound = _exponential(loss)
-    return _pair_holds(two, _slacks(two, bound), 0, 1, bound)
+    return _pair_holds(first, second, _slack(first, bound), _slack(second, bound), bound)
 
 
 @njit(cache=True, nogil=True)
-def _ratio(slacks: Rows) -> float:
-    """Return the weight of the second row over the first's at which the form touches zero."""
-    first, second = (slacks[0][0, 0], slacks[1][0, 0]), (slacks[0][1, 0], slacks[1][1, 0])
-    if second[0] == 0:
-        return math.inf if first[0] > 0 else 1.0
-    orders = _log(first) - _log(second)
-    return 2.0**orders if orders < 1000 else math.inf
+def _as_float(x: Wide) -> float:
+    if x[1] > 1000:
+        return math.inf
+    return math.ldexp(x[0], max(x[1], -1100))
