@@ -118,7 +118,7 @@ def tell(out: Path, seed: int) -> Iterator[str]:
     yield f"  largest loss of anybody {losses.max():.4f}, promised at most {EPSILON:g}"
     yield f"  who believes the model: odds {before} before, {after} after"
     path = [-1 if cell is None else cell for cell in stream.cells]
-    happened = "did happen" if result.named[0].protection.event.holds(path) else "did not happen"
+    happened = "did happen" if result.protections[0].event.holds(path) else "did not happen"
     yield f"  (in truth it {happened})"
     blind, error = float(grid.distances.mean()), float(result.errors.mean())
     yield f"The price: mean error {error:.2f} km; a blind guess has {blind:.2f} km.\n"

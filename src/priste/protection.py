@@ -1,5 +1,6 @@
 """What a user asks for: an event, and how much anyone may learn about it."""
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import get_args
 
@@ -17,7 +18,7 @@ class Protect:
     """A promise: nobody's odds on `event` change by more than a factor ``exp(epsilon)``.
 
     `sides` is "both" (odds may neither rise nor fall by more) or "event" (they may not rise).
-    `name` is what reports and certificates call the event.
+    `name` is what reports and certificates call the event; without one it goes by its position.
     """
 
     event: Event
@@ -43,3 +44,8 @@ class Protect:
             )
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise ProtectionError(f"the name of a protection must be text, got {self.name!r}")
+
+
+def names_of(protections: Iterable[Protect]) -> list[str]:
+    """Return what to call each protection: its name, or its position as in ``event 1``."""
+    return [p.name or f"event {i}" for i, p in enumerate(protections, start=1)]

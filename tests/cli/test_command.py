@@ -175,12 +175,12 @@ def test_audit_computes_the_promise_again_and_notices_a_broken_one(run: Run, des
     assert kept.out.count(": kept") >= 2
     assert "lower bounds" in kept.out
     content = json.loads(certificate.read_text())
-    content["promises"][0]["epsilon"] = 0.01
+    content["protections"][0]["epsilon"] = 0.01
     certificate.write_text(json.dumps(content))
     broken = run("audit", certificate, "-m", desk / "model.npz", "--json")
     assert broken.code == 4
-    assert broken.json["promises"]["treatment"]["kept"] is False
-    assert broken.json["promises"]["odd"]["kept"] is True
+    assert broken.json["protections"]["treatment"]["kept"] is False
+    assert broken.json["protections"]["odd"]["kept"] is True
     assert "the other 0.1 may be anything" in broken.json["against"]
     assert "drawn from a seed" in broken.json["caveats"][0]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from priste import Retry
-from priste.errors import CertificateError
+from priste.errors import CertificateError, EventError
 from priste.tracks import Certificate, Model, ProtectedTrack, load_model, protect_track, save_model
 from priste.tracks.certificate import Adversary
 from tests.oracles import condition_over_all_pairs, presence_vectors
@@ -31,7 +31,7 @@ def promises_hold(certificate: dict[str, Any], model: Model, rounds: list[int]) 
         columns[release["step"]] = np.broadcast_to(release["tickets"], n) / 2**53
     free = {"known": 0.0, "near": certificate["rho"], "any": 1.0}[certificate["adversary"]]
     beliefs = (1 - free) * model.mobility.initial + free * np.eye(n)
-    for promise in certificate["promises"]:
+    for promise in certificate["protections"]:
         if "presence" not in promise["event"]:
             continue
         event, bound = promise["event"]["presence"], math.exp(promise["epsilon"] + 1e-9)
@@ -57,7 +57,7 @@ def test_the_promise_can_be_checked_from_public_things_alone(
     model = load_model(tmp_path / "model.npz")
     everything = list(range(1, certificate["steps"] + 1))
     assert promises_hold(certificate, model, everything)
-    certificate["promises"][0]["epsilon"] = 0.5 * max(
+    certificate["protections"][0]["epsilon"] = 0.5 * max(
         track.certificate.losses(city.model())["treatment"]
     )
     assert not promises_hold(certificate, model, everything)
@@ -104,7 +104,7 @@ def test_the_events_can_be_withheld(track: ProtectedTrack) -> None:
     assert "treatment" not in text
     assert "presence" not in text
     assert "tickets" not in text
-    with pytest.raises(CertificateError, match="withholds what 'event 1' is"):
+    with pytest.raises(EventError, match="event is withheld: ask its owner"):
         hidden.losses(city.model())
 
 
@@ -150,11 +150,11 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str)
 
 
 IMPOSSIBLE: dict[str, list[Any]] = {
-    "promises": [[], 3],
-    "promises.0.epsilon": [0, -1, "1", None, float("inf"), float("nan")],
-    "promises.0.sides": ["x", None],
-    "promises.0.name": [["a"], "", None],
-    "promises.0.event": [{"run": 1}, None],
+    "protections": [[], 3],
+    "protections.0.epsilon": [0, -1, "1", None, float("inf"), float("nan")],
+    "protections.0.sides": ["x", None],
+    "protections.0.name": [["a"], "", None],
+    "protections.0.event": [{"run": 1}, None],
     "releases.0.step": ["0", 99, -1, 0.5],
     "releases.0.cell": [99999, -1, "3"],
     "releases.0.tickets": [2**70, -1, 0.5, [1, 2], "x"],
@@ -174,7 +174,7 @@ IMPOSSIBLE: dict[str, list[Any]] = {
 
 
 def _set(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    """Put a value at a place such as ``promises.0.epsilon`` of a certificate."""
+    """Put a value at a place such as ``protections.0.epsilon`` of a certificate."""
 
     def spoil(content: dict[str, Any]) -> None:
         *way, last = path.split(".")
@@ -197,7 +197,7 @@ def _drop_tickets(content: dict[str, Any]) -> None:
         _drop_tickets,
         lambda content: content["releases"][3].pop("tickets"),
         lambda content: content["releases"].append(content["releases"][0]),
-        lambda content: content["promises"].append(content["promises"][0]),
+        lambda content: content["protections"].append(content["protections"][0]),
         *(_set(path, value) for path, values in IMPOSSIBLE.items() for value in values),
     ],
 )

@@ -248,7 +248,7 @@ def nested(depth: int) -> str:
 def event(text: str) -> Callable[[str], str]:
     def replaced(certificate: str) -> str:
         content = json.loads(certificate)
-        content["promises"][0]["event"] = "HERE"
+        content["protections"][0]["event"] = "HERE"
         return json.dumps(content).replace('"HERE"', text)
 
     return replaced
@@ -264,7 +264,7 @@ def event(text: str) -> Callable[[str], str]:
         (('"rows": 5', '"rows": 1' + "0" * 400), "more than 18 digits, the limit is 10,000"),
         (('"cell_size_km": 1.0', '"cell_size_km": 1e300'), "the limit is 20,000"),
         (('"latitude": 52.52', '"latitude": 1' + "0" * 400), "needs a latitude within 90"),
-        (('"epsilon": 0.8', '"epsilon": 1e308'), "the limit is 200"),
+        (('"epsilon": 0.8', '"epsilon": 1e308'), "at most 200"),
         (('"epsilon": 0.8', '"epsilon": 1' + "0" * 400), "must be a finite number"),
         (('"epsilon": 0.8', '"epsilon": 1e999'), "must be a finite number"),
         (('"epsilon": 0.8', '"epsilon": NaN'), "NaN is no number of JSON"),

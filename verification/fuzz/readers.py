@@ -75,7 +75,7 @@ def read_track(path: Path) -> None:
 def read_secrets(path: Path) -> None:
     """Read an events file, and write its events out."""
     for named in read_events(path, PLACE, CLOCK, STEPS):
-        event_json.to_json(named.protection.event)
+        event_json.to_json(named.event)
         repr(named)
 
 

@@ -10,7 +10,6 @@ from priste.cli.console import NOT_KEPT, as_json, say, working
 from priste.cli.options import CALIBRATIONS, MECHANISMS, Json, ModelFile, Seed, made
 from priste.cli.prices import prices_of_adversaries
 from priste.errors import CertificateError
-from priste.protection import Protect
 from priste.protector import Protector
 from priste.tracks import Certificate, load_model, read
 from priste.tracks.certificate import adversary_in_words, adversary_prior
@@ -46,14 +45,14 @@ def audit(
     with working("computing"):
         losses = shown.losses(learned)
     result: dict[str, Any] = {
-        p.name: {
+        name: {
             "epsilon": p.epsilon,
             "sides": p.sides,
-            "largest loss": float(losses[p.name].max()),
-            "at step": int(losses[p.name].argmax()),
-            "kept": bool(losses[p.name].max() <= p.epsilon + GUARD),
+            "largest loss": float(losses[name].max()),
+            "at step": int(losses[name].argmax()),
+            "kept": bool(losses[name].max() <= p.epsilon + GUARD),
         }
-        for p in shown.promises
+        for name, p in shown.named()
     }
     kept = all(found["kept"] for found in result.values())
     followed = None
@@ -62,11 +61,7 @@ def audit(
         protector = Protector(
             mobility,
             made(MECHANISMS, shown.mechanism, learned.place.grid, shown.budget),
-            [
-                Protect(p.event, p.epsilon, sides=p.sides)
-                for p in shown.promises
-                if p.event is not None
-            ],
+            shown.protections,
             prior=adversary_prior(shown.adversary, mobility, shown.rho),
             calibration=made(CALIBRATIONS, shown.calibration),
         )
@@ -78,7 +73,7 @@ def audit(
         algorithm = None if followed is None else {"kept": followed.kept, "streams": samples}
         as_json(
             {
-                "promises": result,
+                "protections": result,
                 "against": adversary_in_words(shown.adversary, shown.rho),
                 "caveats": list(shown.caveats),
                 "algorithm": algorithm,
@@ -89,11 +84,11 @@ def audit(
         for sentence in shown.sentences():
             say(f"- {sentence}")
         say("\nComputed again from the certificate and its model:")
-        for p in shown.promises:
-            found = result[p.name]
+        for name, p in shown.named():
+            found = result[name]
             verdict = "kept" if found["kept"] else "NOT KEPT"
             say(
-                f"  “{p.name}”: promised {p.epsilon:g}, largest loss {found['largest loss']:.4f} "
+                f"  “{name}”: promised {p.epsilon:g}, largest loss {found['largest loss']:.4f} "
                 f"at step {found['at step']}: {verdict}"
             )
         if followed is not None:

@@ -69,8 +69,8 @@ def quantify(
     if json:
         as_json(
             {
-                exposure.named.name: {
-                    "epsilon": exposure.named.protection.epsilon,
+                exposure.name: {
+                    "epsilon": exposure.protection.epsilon,
                     "losses": exposure.losses.tolist(),
                     "times": [moment.isoformat() for moment in exposure.times],
                     "odds before": exposure.before,
@@ -86,9 +86,9 @@ def quantify(
         local = exposure.times.tz_convert(learned.time_zone)
         when = {step: f"step {step}, {local[step]:%Y-%m-%d %H:%M}" for step in range(len(local))}
         worst = exposure.worst_step
-        say(f"\n“{exposure.named.name}” (wanted: ε = {exposure.named.protection.epsilon:g})")
+        say(f"\n“{exposure.name}” (wanted: ε = {exposure.protection.epsilon:g})")
         say(f"  largest loss {exposure.losses[worst]:.4f} at {when[worst]}")
-        loss, sides = max(float(exposure.losses[worst]), 0.0), exposure.named.protection.sides
+        loss, sides = max(float(exposure.losses[worst]), 0.0), exposure.protection.sides
         say(f"  there, {promise(loss, exposure.before, sides)}")
         say(f"  who believes the model ends with {as_odds(float(exposure.after[-1]))}")
         crossed = exposure.crossed
@@ -185,11 +185,11 @@ def protect(
         "public": public,
         "private": {"folder": str(delivery.private), "mean error km": float(result.errors.mean())},
         "events": {
-            p.name: {
+            name: {
                 "epsilon": p.epsilon,
-                "largest loss": float(result.diary[f"loss {p.name}"].max()),
+                "largest loss": float(result.diary[f"loss {name}"].max()),
             }
-            for p in certificate.promises
+            for name, p in certificate.named()
         },
         "releases": len(result.releases),
         "steps": result.stream.n_steps,

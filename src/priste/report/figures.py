@@ -84,7 +84,7 @@ def _draw_event(axes: Axes, event: EventFinding, findings: Findings) -> None:
         axes.axvspan(begin, begin + length, color="#f7e9e8", lw=0, label=label)
     centre = 1.0 if event.before is None else event.before
     low, high = centre * np.exp([-event.epsilon, event.epsilon])
-    if event.promise.sides == "event":
+    if event.protection.sides == "event":
         low = min(low, float(centre * np.exp(-event.falling.max())))
     axes.axhspan(low, high, color=TRUE, alpha=0.15, label="promised")
     for k, path in enumerate((event.rising, -event.falling)):

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from priste.checks import Array
-from priste.events import atoms
-from priste.tracks.certificate import Certificate, Promise
+from priste.events import Withheld, atoms
+from priste.protection import Protect
+from priste.tracks.certificate import Certificate
 from priste.tracks.cleaning import Account
 from priste.tracks.model import Model
 from priste.tracks.protect import ProtectedTrack
@@ -22,7 +23,8 @@ class EventFinding:
     they are what the model says of the person's habits.
     """
 
-    promise: Promise
+    name: str
+    protection: Protect
     cells: tuple[int, ...]
     steps: tuple[int, ...]
     losses: Array
@@ -32,14 +34,9 @@ class EventFinding:
     after: Array | None
 
     @property
-    def name(self) -> str:
-        """What the event is called."""
-        return self.promise.name
-
-    @property
     def epsilon(self) -> float:
         """The promised bound."""
-        return self.promise.epsilon
+        return self.protection.epsilon
 
     @property
     def worst(self) -> float:
@@ -93,18 +90,19 @@ def findings(
     certificate = track.certificate if shown is None else shown
     odds = certificate.odds(model) if private else {}
     events = []
-    for promise in certificate.promises:
-        if promise.event is None:
-            continue  # withheld: nothing can be shown of it
-        parts = list(atoms(promise.event))
-        rising, falling = certificate.directions(promise, model)
-        before, after = odds.get(promise.name, (None, None))
+    for name, protection in certificate.named():
+        if isinstance(protection.event, Withheld):
+            continue  # nothing can be shown of it
+        parts = list(atoms(protection.event))
+        rising, falling = certificate.directions(protection, model)
+        before, after = odds.get(name, (None, None))
         events.append(
             EventFinding(
-                promise,
+                name,
+                protection,
                 tuple(sorted({cell for part in parts for cell in part.cells})),
                 tuple(sorted({part.step for part in parts})),
-                rising if promise.sides == "event" else np.maximum(rising, falling),
+                rising if protection.sides == "event" else np.maximum(rising, falling),
                 rising,
                 falling,
                 before,

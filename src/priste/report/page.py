@@ -105,7 +105,7 @@ def _odds(event: EventFinding) -> list[str]:
         return []
     low = as_odds(event.before * math.exp(-event.epsilon), "down")
     high = as_odds(event.before * math.exp(event.epsilon), "up")
-    band = f"{low} to {high}" if event.promise.sides == "both" else f"at most {high}"
+    band = f"{low} to {high}" if event.protection.sides == "both" else f"at most {high}"
     return [as_odds(event.before), band, as_odds(float(event.after[-1]))]
 
 

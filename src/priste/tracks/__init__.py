@@ -12,7 +12,7 @@ from priste.extras import needs_extra
 with needs_extra("priste.tracks", "tracks"):
     from priste.tracks.certificate import Certificate
     from priste.tracks.cleaning import Account, Rules, clean
-    from priste.tracks.events_file import NamedProtection, read_events
+    from priste.tracks.events_file import read_events
     from priste.tracks.exposure import Exposure, expose_track
     from priste.tracks.files import read, write
     from priste.tracks.geolife import read_geolife
@@ -31,7 +31,6 @@ __all__ = [
     "Exposure",
     "LocalMap",
     "Model",
-    "NamedProtection",
     "ProtectedTrack",
     "Rules",
     "Stream",

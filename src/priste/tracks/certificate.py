@@ -7,8 +7,8 @@ the loss again. That the releases were really drawn with them is the word of who
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -20,15 +20,14 @@ from priste import __version__
 from priste.checks import Array, fraction, is_whole, listing, positive, shown, whole
 from priste.dyadic import TICKETS
 from priste.errors import CertificateError
-from priste.events import Event, atoms
+from priste.events import Event, Withheld, atoms
 from priste.grid import Grid
 from priste.mobility import Mobility
 from priste.priors import AnyPrior, KnownPrior, NearPrior, Prior
-from priste.protection import MAX_EPSILON
+from priste.protection import Protect, names_of
 from priste.protector import Protector, Release
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
 from priste.tracks import event_json, plain_json
-from priste.tracks.events_file import NamedProtection
 from priste.tracks.limits import (
     MAX_BUDGET,
     MAX_MARKUP_BYTES,
@@ -44,7 +43,6 @@ from priste.tracks.places import LocalMap
 from priste.tracks.steps import Clock
 from priste.tracks.windows import zone
 from priste.wording import as_factor, promise
-from priste.worst_case import Sides, check_sides
 
 FORMAT = 1
 Adversary = Literal["known", "near", "any"]
@@ -75,29 +73,11 @@ def adversary_in_words(adversary: Adversary, rho: float) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Promise:
-    """One promise of a certificate; the event is None where the certificate withholds it."""
-
-    name: str
-    epsilon: float
-    sides: Sides
-    event: Event | None
-
-    def __post_init__(self) -> None:
-        checked(self.name, "a promise", CertificateError)
-        what = f"the ε of {self.name!r}"
-        positive(self.epsilon, what, CertificateError)
-        remedy = "a larger one promises nothing"
-        at_most(self.epsilon, MAX_EPSILON, what, remedy, CertificateError)
-        check_sides(self.sides)
-
-
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """The public account of a protected track."""
 
-    promises: tuple[Promise, ...]
+    protections: tuple[Protect, ...]
     adversary: Adversary
     rho: float
     mechanism: str
@@ -110,7 +90,7 @@ class Certificate:
     n_steps: int
     model: str
     """The fingerprint of the model."""
-    releases: dict[int, tuple[int, Array | None]]
+    releases: Mapping[int, tuple[int, Array | None]]
     """Per step that has a release: the cell, and its probability from each true cell (None where
     the events are withheld: it tells something of them, and serves nothing without them)."""
     caveats: tuple[str, ...]
@@ -118,11 +98,11 @@ class Certificate:
     created: str
 
     def __post_init__(self) -> None:
-        names = [p.name for p in self.promises]
-        at_most(len(names), MAX_NAMED, "the number of promises", "use fewer", CertificateError)
+        names = [checked(name, "a protection", CertificateError) for name in self.names]
+        at_most(len(names), MAX_NAMED, "the number of protections", "use fewer", CertificateError)
         if not names or len(set(names)) != len(names):
             raise CertificateError(
-                f"a certificate needs promises of different names, got {listing(names)}"
+                f"a certificate needs protections of different names, got {listing(names)}"
             )
         if self.adversary not in get_args(Adversary):
             raise CertificateError(
@@ -135,8 +115,8 @@ class Certificate:
         at_most(self.budget, MAX_BUDGET, "the budget per km", "use a smaller one", CertificateError)
         for name in ("mechanism", "calibration", "model", "made_by", "created"):
             checked(getattr(self, name), f"{name}, which", CertificateError)
-        for each in self.promises:
-            self._check_event(each)
+        for name, each in self.named():
+            self._check_event(name, each.event)
         n_cells = self.place.grid.n_cells
         for step, (cell, column) in self.releases.items():
             if not is_whole(step) or not 0 <= step < self.n_steps:
@@ -148,12 +128,12 @@ class Certificate:
                     f"step {step}: tickets are there for every release, or events are withheld"
                 )
 
-    def _check_event(self, promise: Promise) -> None:
+    def _check_event(self, name: str, event: Event) -> None:
         """Refuse an event about steps that no stream has, or cells that the map has not."""
-        for atom in () if promise.event is None else atoms(promise.event):
+        for atom in () if isinstance(event, Withheld) else atoms(event):
             if atom.step >= MAX_STEPS or atom.cells[-1] >= self.place.grid.n_cells:
                 raise CertificateError(
-                    f"{promise.name!r} is about step {atom.step:,} and cell {atom.cells[-1]:,}; "
+                    f"{name!r} is about step {atom.step:,} and cell {atom.cells[-1]:,}; "
                     f"at most {MAX_STEPS:,} steps are followed, and the map has "
                     f"{self.place.grid.n_cells:,} cells"
                 )
@@ -163,7 +143,6 @@ class Certificate:
         cls,
         protector: Protector,
         releases: Sequence[Release],
-        named: Sequence[NamedProtection],
         model: Model,
         clock: Clock,
         n_steps: int,
@@ -176,10 +155,7 @@ class Certificate:
                 f"{type(protector.calibration).__name__} promises nothing to certify"
             )
         return cls(
-            tuple(
-                Promise(n.name, n.protection.epsilon, n.protection.sides, n.protection.event)
-                for n in named
-            ),
+            protector.protections,
             adversary,
             rho,
             type(protector.mechanism).__name__,
@@ -199,7 +175,16 @@ class Certificate:
     @property
     def withholds_events(self) -> bool:
         """Whether the events are left out, so that only their owner can check the promise."""
-        return any(promise.event is None for promise in self.promises)
+        return any(isinstance(p.event, Withheld) for p in self.protections)
+
+    @property
+    def names(self) -> list[str]:
+        """What each protected event is called."""
+        return names_of(self.protections)
+
+    def named(self) -> Iterator[tuple[str, Protect]]:
+        """Yield each protection with its name."""
+        return zip(self.names, self.protections, strict=True)
 
     def columns(self) -> list[Array]:
         """Return one emission column per step; a step without a release tells nothing."""
@@ -213,18 +198,16 @@ class Certificate:
         mobility = model.mobility_from(self.clock.start)
         prior = adversary_prior(self.adversary, mobility, self.rho)
         return {
-            p.name: privacy_loss(
-                self._event(p), mobility, self.columns(), prior=prior, sides=p.sides
-            )
-            for p in self.promises
+            name: privacy_loss(p.event, mobility, self.columns(), prior=prior, sides=p.sides)
+            for name, p in self.named()
         }
 
-    def directions(self, promise: Promise, model: Model) -> tuple[Array, Array]:
+    def directions(self, protection: Protect, model: Model) -> tuple[Array, Array]:
         """Return how far odds can have risen, and how far fallen, after each step."""
         self._refuse_other(model)
         mobility = model.mobility_from(self.clock.start)
         prior = adversary_prior(self.adversary, mobility, self.rho)
-        event = self._event(promise)
+        event = protection.event
         rising, falling = (
             privacy_loss(each, mobility, self.columns(), prior=prior, sides="event")
             for each in (event, ~event)
@@ -236,11 +219,11 @@ class Certificate:
         self._refuse_other(model)
         mobility = model.mobility_from(self.clock.start)
         return {
-            p.name: (
-                prior_odds(self._event(p), mobility),
-                posterior_odds(self._event(p), mobility, self.columns()),
+            name: (
+                prior_odds(p.event, mobility),
+                posterior_odds(p.event, mobility, self.columns()),
             )
-            for p in self.promises
+            for name, p in self.named()
         }
 
     def _refuse_other(self, model: Model) -> None:
@@ -260,14 +243,6 @@ class Certificate:
         there = self.place.cell_at(track["latitude"], track["longitude"], outside="drop")
         return list(track["time"]) == list(times) and there.tolist() == cells
 
-    def _event(self, promise: Promise) -> Event:
-        if promise.event is None:
-            raise CertificateError(
-                f"the certificate withholds what {promise.name!r} is, so nothing can be computed "
-                f"about it; ask its owner for one that names the events"
-            )
-        return promise.event
-
     def sentences(self) -> Iterator[str]:
         """Yield what the certificate means, in words."""
         begin, end = self.clock.time_of([0, self.n_steps]).tz_convert(self.time_zone)
@@ -276,8 +251,8 @@ class Certificate:
             f"{in_words(self.clock.length)}, from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} "
             f"({self.time_zone})."
         )
-        for p in self.promises:
-            what = f"“{p.name}”" + (f" ({_short(p.event)})" if p.event is not None else "")
+        for name, p in self.named():
+            what = f"“{name}” ({_short(p.event)})"
             verb = "change" if p.sides == "both" else "rise"
             yield (
                 f"About {what}: ε = {p.epsilon:g}. No odds {verb} by more than a factor "
@@ -308,11 +283,8 @@ class Certificate:
     def without_events(self) -> "Certificate":
         """Return the certificate with the events left out and their names replaced by numbers."""
         cells = {step: (cell, None) for step, (cell, _) in self.releases.items()}
-        hidden = (
-            Promise(f"event {i}", p.epsilon, p.sides, None)
-            for i, p in enumerate(self.promises, start=1)
-        )
-        return Certificate(**(vars(self) | {"promises": tuple(hidden), "releases": cells}))
+        hidden = tuple(Protect(Withheld(), p.epsilon, sides=p.sides) for p in self.protections)
+        return replace(self, protections=hidden, releases=cells)
 
     def save(self, path: str | Path) -> None:
         """Write the certificate as JSON; it is moved into place when it is whole."""
@@ -330,10 +302,10 @@ class Certificate:
         """Return everything as plain values."""
         return {
             "certificate": FORMAT,
-            "promises": [
-                {"name": p.name, "epsilon": p.epsilon, "sides": p.sides}
-                | ({} if p.event is None else {"event": event_json.to_json(p.event)})
-                for p in self.promises
+            "protections": [
+                {"name": name, "epsilon": p.epsilon, "sides": p.sides}
+                | ({} if self.withholds_events else {"event": event_json.to_json(p.event)})
+                for name, p in self.named()
             ],
             "adversary": self.adversary,
             "rho": self.rho,
@@ -389,13 +361,13 @@ class Certificate:
         step = positive(content["step_seconds"], "step_seconds", CertificateError)
         return cls(
             tuple(
-                Promise(
-                    p["name"],
+                Protect(
+                    event_json.from_json(p["event"]) if "event" in p else Withheld(),
                     p["epsilon"],
-                    p["sides"],
-                    event_json.from_json(p["event"]) if "event" in p else None,
+                    sides=p["sides"],
+                    name=checked(p["name"], "a protection", CertificateError),
                 )
-                for p in content["promises"]
+                for p in content["protections"]
             ),
             content["adversary"],
             content["rho"],

@@ -32,7 +32,6 @@ every day is an event of its own, with the epsilon for each.
 import ast
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
@@ -66,21 +65,8 @@ from priste.worst_case import Sides
 Built = TypeVar("Built")
 
 
-@dataclass(frozen=True)
-class NamedProtection:
-    """A protection and the name it has in the events file."""
-
-    name: str
-    protection: Protect
-
-    def __post_init__(self) -> None:
-        checked(self.name, "a protection", EventsFileError)
-
-
-def read_events(
-    path: str | Path, place: LocalMap, clock: Clock, n_steps: int
-) -> list[NamedProtection]:
-    """Return the protections of an events file for a stream of `n_steps` steps on a map."""
+def read_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[Protect]:
+    """Return the protections of an events file, each with its name, for a stream on a map."""
     path = Path(path)
     content = plain_toml.read(path, EventsFileError)
     clock.check_steps(n_steps)
@@ -109,7 +95,7 @@ class _Reader:
         self._built: dict[str, Event] = {}
         self._building: list[str] = []
 
-    def protections(self) -> list[NamedProtection]:
+    def protections(self) -> list[Protect]:
         if not self.events:
             raise EventsFileError("the file names no events; add a table [events.NAME]")
         found = []
@@ -128,8 +114,8 @@ class _Reader:
             where, epsilon = f"events.{name}.epsilon", table["epsilon"]
             occurrences = self._occurrences(name, table, event)
             found += [
-                NamedProtection(named, _in(where, partial(Protect, sides=sides), part, epsilon))
-                for named, part in occurrences
+                _in(where, partial(Protect, sides=sides, name=title), part, epsilon)
+                for title, part in occurrences
             ]
             remedy = "use fewer, or leave out each_day"
             at_most(len(found), MAX_NAMED, "the number of protections", remedy, EventsFileError)
@@ -144,8 +130,11 @@ class _Reader:
         if not table.get("each_day", False):
             return [(name, event)]
         where = f"events.{name}"
-        days = self._by_day(_field(table, where, "window", str)).items()
-        return [(f"{name} {day}", self._visit(table, where, steps)) for day, steps in days]
+        found = []
+        for day, steps in self._by_day(_field(table, where, "window", str)).items():
+            title = checked(f"{name} {day}", where, EventsFileError)
+            found.append((title, self._visit(table, where, steps)))
+        return found
 
     def event(self, name: str) -> Event:
         if name in self._building:

@@ -7,10 +7,10 @@ import pandas as pd
 
 from priste.checks import Array
 from priste.mechanisms import Mechanism
+from priste.protection import Protect, names_of
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
 from priste.randomness import Randomness
 from priste.tracks.certificate import Adversary, adversary_prior
-from priste.tracks.events_file import NamedProtection
 from priste.tracks.model import Model
 from priste.tracks.places import Outside
 from priste.tracks.protect import Events, Stream
@@ -24,7 +24,8 @@ class Exposure:
     odds of who believes the model.
     """
 
-    named: NamedProtection
+    name: str
+    protection: Protect
     times: pd.DatetimeIndex
     losses: Array
     before: float
@@ -38,7 +39,7 @@ class Exposure:
     @property
     def crossed(self) -> int | None:
         """The first step at which the loss exceeds the ε of the event, if it does."""
-        beyond = np.flatnonzero(self.losses > self.named.protection.epsilon)
+        beyond = np.flatnonzero(self.losses > self.protection.epsilon)
         return int(beyond[0]) if len(beyond) else None
 
 
@@ -55,7 +56,7 @@ def expose_track(
 ) -> list[Exposure]:
     """Draw the track's cells through `mechanism` once and return what that tells, per event."""
     stream = Stream.of(table, model, outside=outside)
-    named = stream.events(events)
+    protections = stream.protections(events)
     mobility = model.mobility_from(stream.clock.start)
     prior = adversary_prior(adversary, mobility, rho)
     lottery, randomness = mechanism.lottery(), Randomness(seed)
@@ -66,13 +67,12 @@ def expose_track(
     times = stream.clock.time_of(range(stream.n_steps))
     return [
         Exposure(
+            name,
             each,
             times,
-            privacy_loss(
-                each.protection.event, mobility, columns, prior=prior, sides=each.protection.sides
-            ),
-            prior_odds(each.protection.event, mobility),
-            posterior_odds(each.protection.event, mobility, columns),
+            privacy_loss(each.event, mobility, columns, prior=prior, sides=each.sides),
+            prior_odds(each.event, mobility),
+            posterior_odds(each.event, mobility, columns),
         )
-        for each in named
+        for name, each in zip(names_of(protections), protections, strict=True)
     ]

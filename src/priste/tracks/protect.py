@@ -13,16 +13,17 @@ from priste.checks import Array
 from priste.errors import TrackError
 from priste.mechanisms import Mechanism, PlanarLaplace
 from priste.progress import Progress, progress_line
+from priste.protection import Protect, names_of
 from priste.protector import Protector, Release
 from priste.tracks.certificate import Adversary, Certificate, adversary_prior
-from priste.tracks.events_file import NamedProtection, read_events
+from priste.tracks.events_file import read_events
 from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
 from priste.tracks.steps import Clock, as_track, discretise
 from priste.tracks.windows import day_start
 
-Events = str | Path | Sequence[NamedProtection]
-"""An events file, or what was read from one."""
+Events = str | Path | Sequence[Protect]
+"""An events file, or protections."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +59,11 @@ class Stream:
             raise TrackError("no step has a fix on the map to begin with; try outside='clamp'")
         return cls(model, clock, n_steps, cells)
 
-    def events(self, events: Events) -> list[NamedProtection]:
+    def protections(self, events: Events) -> tuple[Protect, ...]:
         """Return the protections of an events file for this stream."""
         if isinstance(events, str | Path):
-            return read_events(events, self.model.place, self.clock, self.n_steps)
-        return list(events)
+            events = read_events(events, self.model.place, self.clock, self.n_steps)
+        return tuple(events)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class ProtectedTrack:
 
     stream: Stream
     protector: Protector
-    named: tuple[NamedProtection, ...]
+    protections: tuple[Protect, ...]
     releases: tuple[Release, ...]
     certificate: Certificate
     emissions: dict[int, Array] = field(default_factory=dict)
@@ -114,7 +115,8 @@ class ProtectedTrack:
             }
         )
         losses = {
-            f"loss {each.name}": [p.losses[i] for p in private] for i, each in enumerate(self.named)
+            f"loss {name}": [p.losses[i] for p in private]
+            for i, name in enumerate(names_of(self.protections))
         }
         return table.assign(**losses)
 
@@ -139,19 +141,19 @@ def protect_track(
     the events allow. Fixes off the map count for its border (``outside="clamp"``).
     """
     stream = Stream.of(table, model, outside=outside)
-    named = stream.events(events)
+    protections = stream.protections(events)
     mobility = model.mobility_from(stream.clock.start)
     protector = Protector(
         mobility,
         PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism,
-        [each.protection for each in named],
+        protections,
         prior=adversary_prior(adversary, mobility, rho),
         calibration=OptimalRemap() if calibration is None else calibration,
         seed=seed,
     )
     report = progress or progress_line("protecting")
     releases, emissions = [], {}
-    waiting = {each.protection.event.steps[0] for each in named}
+    waiting = {each.event.steps[0] for each in protections}
     for step, cell in enumerate(stream.cells):
         if cell is None:
             protector.skip()
@@ -164,6 +166,6 @@ def protect_track(
             releases.append(protector.release(cell))
         report((step + 1) / stream.n_steps)
     certificate = Certificate.of(
-        protector, releases, named, model, stream.clock, stream.n_steps, adversary, rho
+        protector, releases, model, stream.clock, stream.n_steps, adversary, rho
     )
-    return ProtectedTrack(stream, protector, tuple(named), tuple(releases), certificate, emissions)
+    return ProtectedTrack(stream, protector, protections, tuple(releases), certificate, emissions)
