@@ -9,11 +9,11 @@ import pandas as pd
 from priste.grid import Grid
 from priste.report.delivery import Delivery
 from priste.tracks import (
-    Certificate,
     LocalMap,
     ProtectedTrack,
     clean,
     fit_model,
+    load_certificate,
     protect_track,
     save_model,
     track_table,
@@ -111,12 +111,11 @@ def tell(out: Path, seed: int) -> Iterator[str]:
     yield f"Protected the last day: {n} of {stream.n_steps} half hours released.\n"
     yield from (f"- {sentence}" for sentence in result.certificate.sentences())
 
-    read_back = Certificate.load(delivery.certificate)
-    (losses,), (odds,) = read_back.losses(model).values(), read_back.odds(model).values()
-    before, after = as_odds(odds[0]), as_odds(float(odds[1][-1]))
+    (verdict,) = load_certificate(delivery.certificate).check(model).verdicts
+    before, after = as_odds(verdict.before), as_odds(float(verdict.after[-1]))
     yield "\nAudited from the certificate and the model alone:"
-    yield f"  largest loss of anybody {losses.max():.4f}, promised at most {EPSILON:g}"
-    yield f"  who believes the model: odds {before} before, {after} after"
+    yield f"  largest loss for any observer {verdict.largest:.4f}, promised at most {EPSILON:g}"
+    yield f"  odds of an observer who believes the model: {before} before, {after} after"
     path = [-1 if cell is None else cell for cell in stream.cells]
     happened = "did happen" if result.protections[0].event.holds(path) else "did not happen"
     yield f"  (in truth it {happened})"

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from priste import cli
-from priste.tracks import Certificate, load_model, read, save_model, write
+from priste.tracks import load_certificate, load_model, read, save_model, write
 from priste.tracks.model import checksum as checksum_of
 from tests.tracks import city
 from tests.tracks.tables import shared_data
@@ -71,7 +71,7 @@ def test_protect_leaves_a_track_a_certificate_and_a_diary_kept_apart(run: Run, d
     assert "the other 0.1 may be anything" in ended.out
     released = read(desk / "day.protected.gpx")
     assert len(released) == 24
-    certificate = Certificate.load(desk / "day.protected.certificate.json")
+    certificate = load_certificate(desk / "day.protected.certificate.json")
     place = load_model(desk / "model.npz").place
     cells = place.cell_at(released["latitude"], released["longitude"])
     assert cells.tolist() == [cell for cell, _ in certificate.releases.values()]
@@ -495,7 +495,7 @@ def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
     assert ended.code == 0, ended.err
     assert ended.json["private"]["mean error km"] < 6  # a blind guess has about 20
     certificate = json.loads((tmp_path / "shared.certificate.json").read_text())
-    assert certificate["calibration"] == "OptimalRemap"
+    assert certificate["calibration"]["name"] == "OptimalRemap"
     assert len(read(out)) == len(certificate["releases"]) == ended.json["releases"] > 60
     assert certificate["steps"] == 144
     assert promises_hold(certificate, load_model(model), [62, 80, 100, 144])

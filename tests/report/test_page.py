@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from priste import posterior_odds, prior_odds
 from priste.report import Findings, findings, write_report
 from priste.tracks import ProtectedTrack, clean, protect_track
 from priste.wording import as_factor, as_odds
@@ -32,10 +33,11 @@ def test_every_number_on_the_page_is_the_one_computed(
 ) -> None:
     page, *_ = write_report(private, tmp_path / "report.html")
     text = text_of(page)
-    losses = track.certificate.losses(city.model())
-    odds = track.certificate.odds(city.model())
-    for name, epsilon in (("treatment", 0.8), ("odd", 1.5)):
-        before, after = odds[name]
+    losses = track.certificate.check(city.model()).losses
+    mobility = city.model().mobility
+    for (name, protection), epsilon in zip(track.certificate.named(), (0.8, 1.5), strict=True):
+        before = prior_odds(protection.event, mobility)
+        after = posterior_odds(protection.event, mobility, track.certificate.columns())
         low, high = (
             as_odds(before / np.exp(epsilon), "down"),
             as_odds(before * np.exp(epsilon), "up"),
@@ -82,8 +84,8 @@ def test_a_public_report_tells_neither_habits_nor_hidden_events(
     track: ProtectedTrack, tmp_path: Path
 ) -> None:
     page, *_ = write_report(findings(track, private=False), tmp_path / "public.html")
-    for before, _ in track.certificate.odds(city.model()).values():
-        assert as_odds(before) not in page.read_text()
+    for verdict in track.certificate.check(city.model()).verdicts:
+        assert as_odds(verdict.before) not in page.read_text()
     hidden = findings(track, private=False, shown=track.certificate.without_events())
     files = write_report(hidden, tmp_path / "hidden.html")
     text = files[0].read_text()

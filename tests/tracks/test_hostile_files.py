@@ -35,13 +35,13 @@ from priste.errors import (
     TrackError,
 )
 from priste.tracks import (
-    Certificate,
     Clock,
     LocalMap,
     Model,
     clean,
     fit_model,
     limits,
+    load_certificate,
     load_model,
     names,
     protect_track,
@@ -51,6 +51,7 @@ from priste.tracks import (
     save_model,
     track_table,
 )
+from priste.tracks.certificate_file import to_json
 from tests.tracks import city
 
 Arrays = dict[str, Any]
@@ -238,7 +239,7 @@ def test_a_sparse_matrix_with_an_index_astray_is_refused(kind: str) -> None:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
     events = city.events_file(tmp_path_factory.mktemp("events"))
     protected = protect_track(city.days(10, 11), city.model(), events, seed=1)
-    return json.dumps(protected.certificate.to_json())
+    return json.dumps(to_json(protected.certificate))
 
 
 def nested(depth: int) -> str:
@@ -269,7 +270,7 @@ def event(text: str) -> Callable[[str], str]:
         (('"epsilon": 0.8', '"epsilon": 1e999'), "must be a finite number"),
         (('"epsilon": 0.8', '"epsilon": NaN'), "NaN is no number of JSON"),
         (('"rho": 0.1', '"rho": 1' + "0" * 400), "rho must lie in"),
-        (('"budget_per_km": 1.0', '"budget_per_km": 1e300'), "the limit is 1,000,000"),
+        (('"budget": 1.0', '"budget": 1e300'), "the limit is 1,000,000"),
         (('"step_seconds": 3600.0', '"step_seconds": 1e300'), "does not hold a certificate"),
         (('"step_seconds": 3600.0', '"step_seconds": 1e9'), "does not hold a certificate"),
         (('"start": "2024', '"start": "9999'), "between 1900 and 2200"),
@@ -309,9 +310,9 @@ def test_a_certificate_that_asks_for_too_much_is_refused(
     path = tmp_path / "c.json"
     path.write_text(text, encoding="utf-8")
     if match is None:
-        assert str(Certificate.load(path))
+        assert str(load_certificate(path))
     else:
-        refused(CertificateError, match, lambda: Certificate.load(path))
+        refused(CertificateError, match, lambda: load_certificate(path))
 
 
 def test_one_ticket_for_all_cells_takes_no_room_for_each(certificate: str, tmp_path: Path) -> None:
@@ -320,7 +321,7 @@ def test_one_ticket_for_all_cells_takes_no_room_for_each(certificate: str, tmp_p
     content["steps"] = 10_000
     content["releases"] = [{"step": t, "cell": 0, "tickets": 7} for t in range(10_000)]
     (tmp_path / "c.json").write_text(json.dumps(content))
-    columns = Certificate.load(tmp_path / "c.json").columns()
+    columns = load_certificate(tmp_path / "c.json").columns()
     assert len(columns[0]) == 10_000
     assert sum(column.base.nbytes for column in columns if column.base is not None) < 10**6
 
@@ -516,7 +517,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, suffix: str) -> None
     for name in ("pipe", "zero", "folder"):
         path = tmp_path / f"{name}{suffix}"
         refused(TrackError, "it is a folder, a pipe or a device", partial(read, path))
-    for load in (Certificate.load, load_model):
+    for load in (load_certificate, load_model):
         refused(PristeError, "it is a folder, a pipe or a device", partial(load, path))
     if suffix == ".plt":
         refused(TrackError, "it is a folder, a pipe or a device", lambda: read_geolife(tmp_path))

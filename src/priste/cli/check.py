@@ -1,20 +1,17 @@
 """What a certificate is worth, computed again, and what it means."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from priste.auditing import audit as follow
 from priste.cli.console import NOT_KEPT, as_json, say, working
-from priste.cli.options import CALIBRATIONS, MECHANISMS, Json, ModelFile, Seed, made
+from priste.cli.options import Json, ModelFile, Seed
 from priste.cli.prices import prices_of_adversaries
 from priste.errors import CertificateError
-from priste.protector import Protector
-from priste.tracks import Certificate, load_model, read
-from priste.tracks.certificate import adversary_in_words, adversary_prior
+from priste.tracks import load_certificate, load_model, read
 from priste.wording import as_factor, promise
-from priste.worst_case import GUARD
 
 
 def audit(
@@ -39,32 +36,14 @@ def audit(
 
     Exits with 4 if a promise is not kept.
     """
-    learned, shown = load_model(model), Certificate.load(certificate)
-    if track is not None and not shown.tells_of(read(track)):
+    learned, shown = load_model(model), load_certificate(certificate)
+    if track is not None and not shown.describes(read(track)):
         raise CertificateError(f"{track.name} is not the track that {certificate.name} is about")
     with working("computing"):
-        losses = shown.losses(learned)
-    result: dict[str, Any] = {
-        name: {
-            "epsilon": p.epsilon,
-            "sides": p.sides,
-            "largest loss": float(losses[name].max()),
-            "at step": int(losses[name].argmax()),
-            "kept": bool(losses[name].max() <= p.epsilon + GUARD),
-        }
-        for name, p in shown.named()
-    }
-    kept = all(found["kept"] for found in result.values())
-    followed = None
+        check = shown.check(learned)
+    kept, followed = check.kept, None
     if samples:
-        mobility = learned.mobility_from(shown.clock.start)
-        protector = Protector(
-            mobility,
-            made(MECHANISMS, shown.mechanism, learned.place.grid, shown.budget),
-            shown.protections,
-            prior=adversary_prior(shown.adversary, mobility, shown.rho),
-            calibration=made(CALIBRATIONS, shown.calibration),
-        )
+        protector = shown.protector(learned)
         length = shown.n_steps if steps is None else min(steps, shown.n_steps)
         with working("following") as progress:
             followed = follow(protector, length, samples=samples, seed=seed, progress=progress)
@@ -73,8 +52,17 @@ def audit(
         algorithm = None if followed is None else {"kept": followed.kept, "streams": samples}
         as_json(
             {
-                "protections": result,
-                "against": adversary_in_words(shown.adversary, shown.rho),
+                "protections": {
+                    verdict.name: {
+                        "epsilon": verdict.protection.epsilon,
+                        "sides": verdict.protection.sides,
+                        "largest loss": verdict.largest,
+                        "at step": verdict.worst_step,
+                        "kept": verdict.kept,
+                    }
+                    for verdict in check.verdicts
+                },
+                "against": str(shown.adversary),
                 "caveats": list(shown.caveats),
                 "algorithm": algorithm,
                 "kept": kept,
@@ -84,13 +72,8 @@ def audit(
         for sentence in shown.sentences():
             say(f"- {sentence}")
         say("\nComputed again from the certificate and its model:")
-        for name, p in shown.named():
-            found = result[name]
-            verdict = "kept" if found["kept"] else "NOT KEPT"
-            say(
-                f"  “{name}”: promised {p.epsilon:g}, largest loss {found['largest loss']:.4f} "
-                f"at step {found['at step']}: {verdict}"
-            )
+        for verdict in check.verdicts:
+            say(f"  {verdict}")
         if followed is not None:
             say()
             say(followed)
@@ -123,7 +106,7 @@ def explain(
             *(f"{price.error:.2f}  {price.adversary}" for price in prices),
         ]
     elif certificate is not None:
-        sentences = list(Certificate.load(certificate).sentences())
+        sentences = list(load_certificate(certificate).sentences())
     else:
         if epsilon is None or not 0 < epsilon < 700:
             raise CertificateError(f"ε must lie above 0 (and below 700), got {epsilon}")

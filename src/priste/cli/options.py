@@ -15,7 +15,7 @@ from priste.errors import TrackError
 from priste.mechanisms import Exponential, NoNoise, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism
 from priste.tracks import Account, clean, read, read_geolife
-from priste.tracks.certificate import Adversary
+from priste.tracks.adversary import AdversaryKind
 from priste.tracks.limits import moment_within, refusing
 from priste.tracks.places import Outside
 from priste.tracks.windows import zone as known_zone
@@ -35,7 +35,7 @@ Columns = Annotated[
 Since = Annotated[str | None, typer.Option("--from", help="Use fixes from this day or moment on.")]
 Until = Annotated[str | None, typer.Option("--until", help="Use fixes before this day or moment.")]
 Who = Annotated[
-    Adversary,
+    AdversaryKind,
     typer.Option(
         "--adversary",
         help="Whose belief about the start is bounded: known (just the model's), near (the "

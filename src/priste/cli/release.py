@@ -30,9 +30,10 @@ from priste.cli.options import (
     refuse_existing,
     refuse_same,
 )
+from priste.protector import DEFAULT_RHO
 from priste.report.delivery import Delivery
 from priste.tracks import expose_track, load_model, protect_track
-from priste.tracks.certificate import adversary_in_words
+from priste.tracks.adversary import Adversary
 from priste.wording import as_odds, promise
 
 
@@ -43,7 +44,7 @@ def quantify(
     budget: Budget = 1.0,
     mechanism: Noise = "planar-laplace",
     adversary: Who = "near",
-    rho: Rho = 0.1,
+    rho: Rho = DEFAULT_RHO,
     outside: OffMap = "clamp",
     zone: Zone = None,
     column: Columns = None,
@@ -81,7 +82,7 @@ def quantify(
             }
         )
         return
-    say(f"Against {adversary_in_words(adversary, rho)}; one drawn stream. Private: do not share.")
+    say(f"Against {Adversary(adversary, rho)}; one drawn stream. Private: do not share.")
     for exposure in found:
         local = exposure.times.tz_convert(learned.time_zone)
         when = {step: f"step {step}, {local[step]:%Y-%m-%d %H:%M}" for step in range(len(local))}
@@ -119,7 +120,7 @@ def protect(
         Path | None, typer.Option(help="Folder for diary and report, for you alone.")
     ] = None,
     adversary: Who = "near",
-    rho: Rho = 0.1,
+    rho: Rho = DEFAULT_RHO,
     budget: Budget = 1.0,
     mechanism: Noise = "planar-laplace",
     calibration: Annotated[

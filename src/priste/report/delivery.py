@@ -7,6 +7,7 @@ from pathlib import Path
 from priste.errors import TrackError
 from priste.report.findings import findings
 from priste.report.page import report_files, write_report
+from priste.tracks.certificate_file import to_text
 from priste.tracks.cleaning import Account
 from priste.tracks.files import checked_suffix, write_as
 from priste.tracks.outputs import Together
@@ -65,7 +66,7 @@ class Delivery:
                 written = [self.track, self.certificate]
                 for name, text in (
                     ("diary.csv", result.diary.to_csv(index=False)),
-                    ("certificate.json", whole.to_text()),
+                    ("certificate.json", to_text(whole)),
                 ):
                     written.append(self.private / name)
                     files.add(written[-1], private=True).write_text(text, encoding="utf-8")
@@ -75,7 +76,7 @@ class Delivery:
                 if public_report:
                     public = findings(result, private=False, shown=shown)
                     written += write_report(public, self.page, files)
-                files.add(self.certificate).write_text(shown.to_text(), encoding="utf-8")
+                files.add(self.certificate).write_text(to_text(shown), encoding="utf-8")
                 write_as(result.released, files.add(self.track), self.track.suffix)
         except BaseException:
             if is_new:

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from priste.checks import Array
-from priste.events import Withheld, atoms
+from priste.events import atoms
 from priste.protection import Protect
 from priste.tracks.certificate import Certificate
+from priste.tracks.certificate_check import Verdict
 from priste.tracks.cleaning import Account
 from priste.tracks.model import Model
 from priste.tracks.protect import ProtectedTrack
@@ -18,9 +18,9 @@ from priste.tracks.protect import ProtectedTrack
 class EventFinding:
     """What a stream tells about one event.
 
-    After each step, `rising` and `falling` are how far anybody's odds can have risen and fallen,
-    in nats. `before` and `after`, the odds of who believes the model, are None in a public report:
-    they are what the model says of the person's habits.
+    After each step, `rising` and `falling` are how far any observer's odds can have risen and
+    fallen, in nats. `before` and `after`, the odds of an observer who believes the model, are None
+    in a public report: they show what the model says about the person's habits.
     """
 
     name: str
@@ -32,6 +32,22 @@ class EventFinding:
     falling: Array
     before: float | None
     after: Array | None
+
+    @classmethod
+    def of(cls, verdict: Verdict, *, private: bool) -> "EventFinding":
+        """Return what a check found, without the odds unless the report is private."""
+        parts = list(atoms(verdict.protection.event))
+        return cls(
+            verdict.name,
+            verdict.protection,
+            tuple(sorted({cell for part in parts for cell in part.cells})),
+            tuple(sorted({part.step for part in parts})),
+            verdict.losses,
+            verdict.rising,
+            verdict.falling,
+            verdict.before if private else None,
+            verdict.after if private else None,
+        )
 
     @property
     def epsilon(self) -> float:
@@ -88,35 +104,16 @@ def findings(
     """
     model = track.stream.model
     certificate = track.certificate if shown is None else shown
-    odds = certificate.odds(model) if private else {}
-    events = []
-    for name, protection in certificate.named():
-        if isinstance(protection.event, Withheld):
-            continue  # nothing can be shown of it
-        parts = list(atoms(protection.event))
-        rising, falling = certificate.directions(protection, model)
-        before, after = odds.get(name, (None, None))
-        events.append(
-            EventFinding(
-                name,
-                protection,
-                tuple(sorted({cell for part in parts for cell in part.cells})),
-                tuple(sorted({part.step for part in parts})),
-                rising if protection.sides == "event" else np.maximum(rising, falling),
-                rising,
-                falling,
-                before,
-                after,
-            )
-        )
+    verdicts = () if certificate.withholds_events else certificate.check(model).verdicts
+    events = tuple(EventFinding.of(verdict, private=private) for verdict in verdicts)
     if not private:
-        return Findings(model, certificate, tuple(events))
+        return Findings(model, certificate, events)
     begins = events[0].steps[0]
     shown_at = min((step for step in track.emissions if step >= begins), default=None)
     return Findings(
         model,
         certificate,
-        tuple(events),
+        events,
         {r.step: r.private.true_cell for r in track.releases},
         track.errors,
         {r.step: r.private.budget for r in track.releases},

@@ -10,7 +10,10 @@ Needs the extra: ``pip install 'priste[tracks]'``.
 from priste.extras import needs_extra
 
 with needs_extra("priste.tracks", "tracks"):
+    from priste.tracks.adversary import Adversary
     from priste.tracks.certificate import Certificate
+    from priste.tracks.certificate_check import Check, Verdict
+    from priste.tracks.certificate_file import load_certificate, save_certificate
     from priste.tracks.cleaning import Account, Rules, clean
     from priste.tracks.events_file import read_events
     from priste.tracks.exposure import Exposure, expose_track
@@ -26,7 +29,9 @@ with needs_extra("priste.tracks", "tracks"):
 
 __all__ = [
     "Account",
+    "Adversary",
     "Certificate",
+    "Check",
     "Clock",
     "Exposure",
     "LocalMap",
@@ -34,17 +39,20 @@ __all__ = [
     "ProtectedTrack",
     "Rules",
     "Stream",
+    "Verdict",
     "Window",
     "as_track",
     "clean",
     "discretise",
     "expose_track",
     "fit_model",
+    "load_certificate",
     "load_model",
     "protect_track",
     "read",
     "read_events",
     "read_geolife",
+    "save_certificate",
     "save_model",
     "track_table",
     "unbroken",

@@ -8,9 +8,10 @@ import pandas as pd
 from priste.checks import Array
 from priste.mechanisms import Mechanism
 from priste.protection import Protect, names_of
+from priste.protector import DEFAULT_RHO
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
 from priste.randomness import Randomness
-from priste.tracks.certificate import Adversary, adversary_prior
+from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.model import Model
 from priste.tracks.places import Outside
 from priste.tracks.protect import Events, Stream
@@ -49,8 +50,8 @@ def expose_track(
     events: Events,
     mechanism: Mechanism,
     *,
-    adversary: Adversary = "near",
-    rho: float = 0.1,
+    adversary: AdversaryKind = "near",
+    rho: float = DEFAULT_RHO,
     outside: Outside = "clamp",
     seed: int | None = None,
 ) -> list[Exposure]:
@@ -58,7 +59,7 @@ def expose_track(
     stream = Stream.of(table, model, outside=outside)
     protections = stream.protections(events)
     mobility = model.mobility_from(stream.clock.start)
-    prior = adversary_prior(adversary, mobility, rho)
+    prior = Adversary(adversary, rho).prior(mobility)
     lottery, randomness = mechanism.lottery(), Randomness(seed)
     columns = [
         np.ones(mobility.n_cells) if cell is None else lottery[:, randomness.draw(lottery[cell])]

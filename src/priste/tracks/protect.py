@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from priste.calibration import Calibration, CertifiedPlan, OptimalRemap
+from priste.calibration import Calibration, CertifiedPlan
 from priste.checks import Array
 from priste.errors import TrackError
 from priste.mechanisms import Mechanism, PlanarLaplace
 from priste.progress import Progress, progress_line
 from priste.protection import Protect, names_of
-from priste.protector import Protector, Release
-from priste.tracks.certificate import Adversary, Certificate, adversary_prior
+from priste.protector import DEFAULT_RHO, Protector, Release
+from priste.tracks.adversary import Adversary, AdversaryKind
+from priste.tracks.certificate import Certificate
 from priste.tracks.events_file import read_events
 from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
@@ -126,8 +127,8 @@ def protect_track(
     model: Model,
     events: Events,
     *,
-    adversary: Adversary = "near",
-    rho: float = 0.1,
+    adversary: AdversaryKind = "near",
+    rho: float = DEFAULT_RHO,
     mechanism: Mechanism | None = None,
     calibration: Calibration | None = None,
     outside: Outside = "clamp",
@@ -136,10 +137,12 @@ def protect_track(
 ) -> ProtectedTrack:
     """Protect a clean table of one person's fixes.
 
-    By default against an adversary whose belief about the start is the model's except for a tenth,
-    which may be anything; with planar Laplace noise of budget 1 per kilometre, remapped as well as
-    the events allow. Fixes off the map count for its border (``outside="clamp"``).
+    By default the promise holds against an observer whose belief about the start is the model's,
+    but for a tenth that may be anything. The noise is planar Laplace with budget 1 per kilometre,
+    and `OptimalRemap` brings it as close to the truth as the events allow. Fixes off the map count
+    as on its border (``outside="clamp"``).
     """
+    against = Adversary(adversary, rho)
     stream = Stream.of(table, model, outside=outside)
     protections = stream.protections(events)
     mobility = model.mobility_from(stream.clock.start)
@@ -147,8 +150,8 @@ def protect_track(
         mobility,
         PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism,
         protections,
-        prior=adversary_prior(adversary, mobility, rho),
-        calibration=OptimalRemap() if calibration is None else calibration,
+        prior=against.prior(mobility),
+        calibration=calibration,
         seed=seed,
     )
     report = progress or progress_line("protecting")
@@ -165,7 +168,5 @@ def protect_track(
             waiting -= begun
             releases.append(protector.release(cell))
         report((step + 1) / stream.n_steps)
-    certificate = Certificate.of(
-        protector, releases, model, stream.clock, stream.n_steps, adversary, rho
-    )
+    certificate = Certificate.of(protector, releases, model, stream.clock, stream.n_steps, against)
     return ProtectedTrack(stream, protector, protections, tuple(releases), certificate, emissions)
