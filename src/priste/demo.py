@@ -15,10 +15,11 @@ from priste.tracks import (
     fit_model,
     load_certificate,
     protect_track,
-    save_model,
     track_table,
-    write,
 )
+from priste.tracks.atomic_files import AtomicFiles
+from priste.tracks.files import write_as
+from priste.tracks.model_file import write_model
 from priste.wording import as_odds
 
 CITY = LocalMap(Grid(rows=10, columns=10, cell_size=0.8), latitude=52.52, longitude=13.40)
@@ -91,20 +92,21 @@ def protected_day(
 def tell(out: Path, seed: int) -> Iterator[str]:
     """Do the whole job in the folder `out` and yield the story, line by line."""
     public, private = out / "public", out / "private"
-    public.mkdir(parents=True, exist_ok=True)
-    private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    delivery = Delivery(public / "day.csv", private)
     table, account = clean(city_days(seed))
-    events = private / "events.toml"
-    events.write_text(EVENTS, encoding="utf-8")
     yield f"A made-up person, {DAYS} days of fixes. Cleaned:\n{account}\n"
     yield "Secret: being at the clinic between 14 and 18 on a weekday.\n"
 
-    result, today = protected_day(table, events, seed)
-    model, stream = result.stream.model, result.stream
-    write(today, private / "true-day.csv")
-    save_model(model, private / "model.npz")
-    delivery = Delivery(public / "day.csv", private)
-    delivery.write(result, account, public_report=True)
+    with AtomicFiles() as files:
+        files.make_folder(public)
+        files.make_folder(private, private=True)
+        events = files.add(private / "events.toml", private=True)
+        events.write_text(EVENTS, encoding="utf-8")
+        result, today = protected_day(table, events, seed)
+        model, stream = result.stream.model, result.stream
+        write_as(today, files.add(private / "true-day.csv", private=True), ".csv")
+        write_model(model, files.add(private / "model.npz", private=True))
+        delivery.write(result, account, public_report=True, files=files)
     grid, n = model.place.grid, len(result.releases)
     size = f"{grid.rows} × {grid.columns} cells of {grid.cell_size} km"
     yield f"Learned how this person moves from {DAYS - 1} days: {size}."

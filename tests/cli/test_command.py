@@ -101,7 +101,7 @@ def test_a_second_release_of_the_same_track_is_refused(run: Run, desk: Path) -> 
     before = (desk / "day.protected.gpx").read_bytes()
     ended = run("protect", desk / "day.gpx", *paths, "--no-report")
     assert ended.code == 3
-    assert "releasing the same time twice tells more than once" in " ".join(ended.err.split())
+    assert "a second release of the same time reveals more" in " ".join(ended.err.split())
     assert (desk / "day.protected.gpx").read_bytes() == before
     assert run("protect", desk / "day.gpx", *paths, "--no-report", "--force").code == 0
 
@@ -120,7 +120,7 @@ def test_what_is_read_is_never_written_over(run: Run, desk: Path) -> None:
     before = (desk / "day.gpx").read_bytes()
     ended = run("protect", desk / "day.gpx", *words, "-o", desk / "day.gpx")
     assert ended.code == 3
-    assert "is read and would be written over" in ended.err
+    assert "is an input and would be overwritten" in ended.err
     assert run("fit", desk / "day.gpx", "-o", desk / "day.gpx", "--force").code == 3
     assert (desk / "day.gpx").read_bytes() == before
 
@@ -433,7 +433,7 @@ def test_a_folder_that_cannot_be_written_to_leaves_nothing(run: Run, desk: Path)
     for out in (desk / "nowhere" / "day.csv", desk / "events.toml" / "day.csv", locked / "day.csv"):
         ended = run("protect", desk / "day.gpx", *paths, "-o", out, "--private", desk / "mine")
         assert ended.code == 5
-        assert "cannot write" in ended.err
+        assert "cannot read or write" in ended.err
         assert names(desk) == before
 
 
@@ -449,7 +449,7 @@ def test_a_full_disk_leaves_nothing(run: Run, desk: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert ended.code == 5
-    assert "nothing was left half done" in " ".join(ended.err.split())
+    assert "no file is half written" in " ".join(ended.err.split())
     assert names(desk) == before
 
 

@@ -655,7 +655,7 @@ def test_a_map_of_the_world_is_refused() -> None:
         ("fit", "old.csv", "-o", "new.npz", "--bounds", "-90,-180,90,180"),
         ("fit", "old.csv", "-o", "new.npz", "--bounds", "1e999,2,3,4"),
         ("fit", "old.csv", "-o", "new.npz", "--column", "time=" + "x" * 10_000),
-        ("fit", "old.csv", "-o", "new.npz", "--zone", "\x1b[2J"),
+        ("fit", "old.csv", "-o", "new.npz", "--time-zone", "\x1b[2J"),
         ("simulate", "-m", "model.npz", "-o", "new.csv", "--start", "9999-12-31"),
         ("simulate", "-m", "model.npz", "-o", "new.csv", "--days", "2000000000"),
         ("explain", "/dev/zero"),

@@ -1,4 +1,4 @@
-"""What a certificate is worth, computed again, and what it means."""
+"""Check a certificate, and say what it means."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,24 +15,24 @@ from priste.wording import as_factor, promise
 
 
 def audit(
-    certificate: Annotated[Path, typer.Argument(help="A certificate of `priste protect`.")],
+    certificate: Annotated[Path, typer.Argument(help="A certificate written by `priste protect`.")],
     model: ModelFile,
     track: Annotated[
-        Path | None, typer.Option(help="The released track, to compare with the certificate.")
+        Path | None, typer.Option(help="Also check that this is the track that was released.")
     ] = None,
     samples: Annotated[
         int,
         typer.Option(
-            help="Also follow this many streams of the algorithm itself (a lower bound).", min=0
+            help="Also follow this many random streams of the algorithm (a lower bound).", min=0
         ),
     ] = 0,
     steps: Annotated[
-        int | None, typer.Option(help="How many releases of each to follow (default: all).", min=1)
+        int | None, typer.Option(help="Releases to follow in each stream (default: all).", min=1)
     ] = None,
     seed: Seed = None,
     json: Json = False,
 ) -> None:
-    """Compute again, from the certificate and the model, what a protected track tells.
+    """Check a certificate: compute every loss again from it and its model.
 
     Exits with 4 if a promise is not kept.
     """
@@ -83,33 +83,33 @@ def audit(
 
 def explain(
     certificate: Annotated[
-        Path | None, typer.Argument(help="A certificate of `priste protect`.")
+        Path | None, typer.Argument(help="A certificate written by `priste protect`.")
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Explain a number instead of a certificate.")
+        float | None, typer.Option(help="Explain an ε instead of a certificate.")
     ] = None,
     adversaries: Annotated[
-        bool, typer.Option("--adversaries", help="Show what each adversary costs, on a small map.")
+        bool,
+        typer.Option("--adversaries", help="Compare the cost of each adversary on a small map."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Say what a certificate, or an ε, means, or what it costs to be safe from whom."""
+    """Say what a certificate or an ε means, or what each adversary costs."""
     if (certificate is not None) + (epsilon is not None) + adversaries != 1:
         raise CertificateError("give a certificate, or --epsilon, or --adversaries")
     if adversaries:
         with working("computing"):
             prices, constant = prices_of_adversaries()
         sentences = [
-            "The least mean error of a first release, in cells of a map of 6 × 6, for ε = 0.5 and "
-            "people with local habits; one answer for everybody has "
-            f"{constant:.2f}:",
+            "The least mean error of a first release on a map of 6 × 6 cells, in cells, for "
+            f"ε = 0.5 and people who move locally (always the same cell: {constant:.2f}):",
             *(f"{price.error:.2f}  {price.adversary}" for price in prices),
         ]
     elif certificate is not None:
         sentences = list(load_certificate(certificate).sentences())
     else:
         if epsilon is None or not 0 < epsilon < 700:
-            raise CertificateError(f"ε must lie above 0 (and below 700), got {epsilon}")
+            raise CertificateError(f"ε must lie between 0 and 700, got {epsilon}")
         factor = f"ε = {epsilon:g}: no odds change by more than a factor {as_factor(epsilon)}."
         sentences = [factor] + [
             f"{promise(epsilon, odds).capitalize()}." for odds in (1 / 99, 1 / 9, 1.0, 9.0)

@@ -76,6 +76,38 @@ class Findings:
     where the model expects the person."""
     account: Account | None = None
 
+    @classmethod
+    def of(
+        cls,
+        track: ProtectedTrack,
+        account: Account | None = None,
+        *,
+        private: bool = True,
+        certificate: Certificate | None = None,
+    ) -> "Findings":
+        """Return the findings of a protected track; without `private` only what is public.
+
+        `certificate` is the one to show, if not that of the track.
+        """
+        model = track.stream.model
+        certificate = track.certificate if certificate is None else certificate
+        verdicts = () if certificate.withholds_events else certificate.check(model).verdicts
+        events = tuple(EventFinding.of(verdict, private=private) for verdict in verdicts)
+        if not private:
+            return cls(model, certificate, events)
+        begins = events[0].steps[0]
+        shown_at = min((step for step in track.emissions if step >= begins), default=None)
+        return cls(
+            model,
+            certificate,
+            events,
+            {r.step: r.private.true_cell for r in track.releases},
+            track.errors,
+            {r.step: r.private.budget for r in track.releases},
+            None if shown_at is None else (shown_at, track.emissions[shown_at]),
+            account,
+        )
+
     @property
     def is_private(self) -> bool:
         """Whether the report shows where the person was."""
@@ -89,34 +121,3 @@ class Findings:
     def times(self, steps: "list[int] | range") -> pd.DatetimeIndex:
         """Return when steps begin, on the wall clock of the model's zone."""
         return self.certificate.clock.time_of(list(steps)).tz_convert(self.model.time_zone)
-
-
-def findings(
-    track: ProtectedTrack,
-    account: Account | None = None,
-    *,
-    private: bool = True,
-    shown: Certificate | None = None,
-) -> Findings:
-    """Return the findings of a protected track; without `private` only what anybody may see.
-
-    `shown` is the certificate to go by, if it is not the whole one.
-    """
-    model = track.stream.model
-    certificate = track.certificate if shown is None else shown
-    verdicts = () if certificate.withholds_events else certificate.check(model).verdicts
-    events = tuple(EventFinding.of(verdict, private=private) for verdict in verdicts)
-    if not private:
-        return Findings(model, certificate, events)
-    begins = events[0].steps[0]
-    shown_at = min((step for step in track.emissions if step >= begins), default=None)
-    return Findings(
-        model,
-        certificate,
-        events,
-        {r.step: r.private.true_cell for r in track.releases},
-        track.errors,
-        {r.step: r.private.budget for r in track.releases},
-        None if shown_at is None else (shown_at, track.emissions[shown_at]),
-        account,
-    )

@@ -15,10 +15,10 @@ from priste.grid import Grid
 from priste.protection import Protect
 from priste.tracks import event_json, plain_json
 from priste.tracks.adversary import Adversary
+from priste.tracks.atomic_files import atomic_file
 from priste.tracks.certificate import Certificate
 from priste.tracks.limits import MAX_MARKUP_BYTES, refusing
 from priste.tracks.names import checked
-from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap
 from priste.tracks.recipe import Recipe
 from priste.tracks.steps import Clock
@@ -28,7 +28,7 @@ FORMAT = 2
 
 def save_certificate(certificate: Certificate, path: str | Path) -> None:
     """Write a certificate as JSON: the whole file or none."""
-    with aside(path) as partial:
+    with atomic_file(path) as partial:
         partial.write_text(to_text(certificate), encoding="utf-8")
 
 

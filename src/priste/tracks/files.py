@@ -8,9 +8,9 @@ import pandas as pd
 from priste.checks import listing
 from priste.errors import TrackError
 from priste.tracks import geojson, gpx, parquet
+from priste.tracks.atomic_files import atomic_file
 from priste.tracks.geolife import read_plt, write_plt
 from priste.tracks.limits import MAX_COLUMNS, MAX_TRACK_BYTES, MIB, at_most, refusing, size_of
-from priste.tracks.outputs import aside
 from priste.tracks.table import COLUMNS, lines, track_table
 
 
@@ -39,11 +39,11 @@ def read(
 def write(table: pd.DataFrame, path: str | Path) -> None:
     """Write a track table in the format that the ending of the name asks for.
 
-    The file is written beside its place and moved there when it is whole.
+    Output is atomic: the complete file or none.
     """
     path = Path(path)
     suffix = checked_suffix(path)
-    with aside(path) as partial:
+    with atomic_file(path) as partial:
         write_as(table, partial, suffix)
 
 

@@ -16,10 +16,10 @@ from priste.grid import Grid
 from priste.mobility import Mobility
 from priste.tracks import plain_json
 from priste.tracks.archive import Archive, Claim
+from priste.tracks.atomic_files import atomic_file
 from priste.tracks.limits import MAX_PHASES, MIB, at_most, refusing
 from priste.tracks.model import FORMAT, Model, arrays_of, checksum
 from priste.tracks.names import checked
-from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap
 
 _NUMBERS, _INDICES, _BYTES = ("float64",), ("int32", "int64"), ("uint8",)
@@ -28,14 +28,20 @@ _log = logging.getLogger(__name__)
 
 
 def save_model(model: Model, path: str | Path) -> None:
-    """Write the model to one file, with a checksum; it is moved into place when it is whole.
+    """Write the model to one file, with a checksum: the complete file or none.
 
-    A model learned from one person's tracks holds that person's habits, so only the owner of the
-    file can read it.
+    A model learned from one person's tracks holds that person's habits, so only the owner can read
+    the file.
     """
+    with atomic_file(path, private=True) as partial:
+        write_model(model, partial)
+
+
+def write_model(model: Model, path: Path) -> None:
+    """Write the model into a file that is there for it."""
     content = arrays_of(model)
     digest = np.frombuffer(checksum(content), dtype=np.uint8)
-    with aside(path, private=True) as partial, partial.open("wb") as file:
+    with path.open("wb") as file:
         np.savez_compressed(file, checksum=digest, **content)  # type: ignore[arg-type]
 
 
