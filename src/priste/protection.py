@@ -13,7 +13,7 @@ MAX_EPSILON = 200
 """The largest ε: nobody's odds are a factor e^200 from another's."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Protect:
     """A promise: nobody's odds on `event` change by more than a factor ``exp(epsilon)``.
 
@@ -45,7 +45,16 @@ class Protect:
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise ProtectionError(f"the name of a protection must be text, got {self.name!r}")
 
+    def __repr__(self) -> str:
+        others = "" if self.sides == "both" else f", sides={self.sides!r}"
+        others += "" if self.name is None else f", name={_cut(self.name, 30)!r}"
+        return f"Protect({_cut(repr(self.event), 40)}, epsilon={self.epsilon:g}{others})"
+
 
 def names_of(protections: Iterable[Protect]) -> list[str]:
     """Return what to call each protection: its name, or its position as in ``event 1``."""
     return [p.name or f"event {i}" for i, p in enumerate(protections, start=1)]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -131,7 +131,7 @@ def test_a_private_folder_that_others_can_see_is_refused(run: Run, desk: Path) -
     words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
     ended = run(*words, "--private", desk / "open")
     assert ended.code == 3
-    assert "others can look into it" in ended.err
+    assert "others can look into" in ended.err
     assert names(desk) == before
 
 

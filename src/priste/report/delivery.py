@@ -11,10 +11,11 @@ from priste.tracks.atomic_files import AtomicFiles
 from priste.tracks.certificate_file import to_text
 from priste.tracks.cleaning import Account
 from priste.tracks.files import checked_suffix, write_as
+from priste.tracks.names import short
 from priste.tracks.protect import ProtectedTrack
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Delivery:
     """Where the files go: `track` and what is named after it are public, the folder is not."""
 
@@ -23,6 +24,9 @@ class Delivery:
 
     def __post_init__(self) -> None:
         checked_suffix(self.track)
+
+    def __repr__(self) -> str:
+        return f"<Delivery: {short(self.track.name, 40)}, {short(self.private.name, 40)}/>"
 
     @property
     def certificate(self) -> Path:

@@ -11,10 +11,11 @@ from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_check import Verdict
 from priste.tracks.cleaning import Account
 from priste.tracks.model import Model
+from priste.tracks.names import short
 from priste.tracks.protect import ProtectedTrack
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EventFinding:
     """What a stream tells about one event.
 
@@ -49,6 +50,9 @@ class EventFinding:
             verdict.after if private else None,
         )
 
+    def __repr__(self) -> str:
+        return f"<EventFinding on “{short(self.name)}”: ε = {self.epsilon:g}>"
+
     @property
     def epsilon(self) -> float:
         """The promised bound."""
@@ -60,7 +64,7 @@ class EventFinding:
         return float(self.losses.max())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Findings:
     """All that a report shows; what is None is private and left out of a public report."""
 
@@ -107,6 +111,10 @@ class Findings:
             None if shown_at is None else (shown_at, track.emissions[shown_at]),
             account,
         )
+
+    def __repr__(self) -> str:
+        kind = "private" if self.is_private else "public"
+        return f"<Findings on {len(self.events)} events ({kind}) with {self.certificate!r}>"
 
     @property
     def is_private(self) -> bool:

@@ -130,10 +130,4 @@ def _account_table(findings: Findings) -> str:
     account = findings.account
     if account is None:
         return ""
-    rows = [("fixes read", f"{account.read:,}")]
-    rows += [(f"dropped: {why}", f"{count:,}") for why, count in account.dropped.items()]
-    rows += [
-        ("kept", f"{account.kept:,}"),
-        ("of these, sorted by time", f"{account.moved:,}"),
-    ]
-    return table(("", ""), rows)
+    return table(("", ""), account.rows())

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from math import inf, nan
 
 import numpy as np
@@ -13,6 +12,8 @@ from priste.evidence import EventModel, Evidence, FourVectors
 from priste.mobility import Mobility
 from priste.priors import Prior
 from priste.protection import Protect, names_of
+from priste.tracks.html_table import html_table
+from priste.tracks.names import short
 from priste.worst_case import GUARD, worst_case
 
 
@@ -61,7 +62,8 @@ class Verdict:
         )
 
     def __repr__(self) -> str:
-        return f"<Verdict {str(self)[:100]}>"
+        kept = "kept" if self.kept else "NOT KEPT"
+        return f"<Verdict on “{short(self.name)}”: {kept}, largest loss {self.largest:.4f}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,13 +95,16 @@ class Check:
         return f"<Check: {kept} of {len(self.verdicts)} promises kept>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(v.name)}</td><td>{v.protection.epsilon:g}</td>"
-            f"<td>{v.largest:.4f}</td><td>{'kept' if v.kept else 'NOT KEPT'}</td></tr>"
-            for v in self.verdicts
-        )
-        head = "<tr><th>event</th><th>ε</th><th>largest loss</th><th></th></tr>"
-        return f"<table>{head}{rows}</table>"
+        rows = [
+            (
+                verdict.name,
+                f"{verdict.protection.epsilon:g}",
+                f"{verdict.largest:.4f}",
+                "kept" if verdict.kept else "NOT KEPT",
+            )
+            for verdict in self.verdicts
+        ]
+        return html_table(("event", "ε", "largest loss", "verdict"), rows)
 
 
 def check_releases(

@@ -1,4 +1,4 @@
-"""How much a mechanism alone, without protection, would tell about events on a track."""
+"""What a mechanism alone, without protection, would reveal about events on a track."""
 
 from dataclasses import dataclass
 
@@ -12,17 +12,20 @@ from priste.protector import DEFAULT_RHO
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
 from priste.randomness import Randomness
 from priste.tracks.adversary import Adversary, AdversaryKind
+from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
+from priste.tracks.names import short
 from priste.tracks.places import Outside
 from priste.tracks.protect import Events, Stream
+from priste.wording import as_odds
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exposure:
-    """What one drawn stream tells about one event (private: it depends on the true track).
+    """What one random stream reveals about one event (private: it depends on the true track).
 
     `losses` is the worst over the adversary's beliefs after each step; `before` and `after` are the
-    odds of who believes the model.
+    odds of an observer who believes the model.
     """
 
     name: str
@@ -31,6 +34,20 @@ class Exposure:
     losses: Array
     before: float
     after: Array
+
+    def __repr__(self) -> str:
+        return f"<Exposure of “{short(self.name)}” over {len(self.losses)} steps (private)>"
+
+    def _repr_html_(self) -> str:
+        before, after = as_odds(self.before), as_odds(float(self.after[-1]))
+        crossed = "never" if self.crossed is None else f"step {self.crossed}"
+        rows = [
+            ("ε", f"{self.protection.epsilon:g}"),
+            ("largest loss", f"{self.losses.max():.4f} at step {self.worst_step}"),
+            ("first beyond ε", crossed),
+            ("odds of an observer who believes the model", f"{before} before, {after} after"),
+        ]
+        return html_table(("", ""), rows, caption=f"{self.name} (private)")
 
     @property
     def worst_step(self) -> int:
@@ -55,7 +72,7 @@ def expose_track(
     outside: Outside = "clamp",
     seed: int | None = None,
 ) -> list[Exposure]:
-    """Draw the track's cells through `mechanism` once and return what that tells, per event."""
+    """Draw one stream through `mechanism` and return what it reveals about each event."""
     stream = Stream.of(table, model, outside=outside)
     protections = stream.protections(events)
     mobility = model.mobility_from(stream.clock.start)

@@ -25,7 +25,7 @@ FORMAT = 1
 DAY = pd.Timedelta(days=1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """Where (`place`), how often (`step`) and how (`mobility`) people are followed.
 
@@ -45,6 +45,13 @@ class Model:
             raise ModelFileError(
                 f"the map has {self.place.grid.n_cells} cells, the mobility {self.mobility.n_cells}"
             )
+
+    def __repr__(self) -> str:
+        grid, matrices = self.place.grid, len(self.mobility.matrices)
+        return (
+            f"<Model: {grid.rows} × {grid.columns} cells, steps of {self.step.total_seconds():g} "
+            f"s, {self.time_zone}, {matrices} matrices>"
+        )
 
     @cached_property
     def fingerprint(self) -> str:

@@ -24,6 +24,11 @@ def checked(name: object, what: str, error: type[PristeError]) -> str:
     return name
 
 
+def short(text: str, most: int = 60) -> str:
+    """Return text cut to at most so many characters, for a repr of one line."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def readable(name: object, what: str, error: type[PristeError]) -> str:
     r"""Return a name that came with somebody's data, with ``\x07`` for what cannot be printed."""
     text = str(name)

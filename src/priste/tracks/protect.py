@@ -18,6 +18,7 @@ from priste.protector import DEFAULT_RHO, Protector, Release
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
 from priste.tracks.events_file import read_events
+from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
 from priste.tracks.steps import Clock, as_track, discretise
@@ -27,7 +28,7 @@ Events = str | Path | Sequence[Protect]
 """An events file, or protections."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stream:
     """A person's fixes as steps and cells of a model: private, except `clock` and `n_steps`."""
 
@@ -60,6 +61,10 @@ class Stream:
             raise TrackError("no step has a fix on the map to begin with; try outside='clamp'")
         return cls(model, clock, n_steps, cells)
 
+    def __repr__(self) -> str:
+        seen = sum(cell is not None for cell in self.cells)
+        return f"<Stream: {self.n_steps} steps, {seen} with a fix (private)>"
+
     def protections(self, events: Events) -> tuple[Protect, ...]:
         """Return the protections of an events file for this stream."""
         if isinstance(events, str | Path):
@@ -67,9 +72,9 @@ class Stream:
         return tuple(events)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProtectedTrack:
-    """What came of a protected stream. `released` and `certificate` are public, the rest is not."""
+    """A protected stream. `released` and `certificate` are public, the rest is private."""
 
     stream: Stream
     protector: Protector
@@ -78,6 +83,19 @@ class ProtectedTrack:
     certificate: Certificate
     emissions: dict[int, Array] = field(default_factory=dict)
     """What each cell would have reported, at the first release of each event's time."""
+
+    def __repr__(self) -> str:
+        return f"<ProtectedTrack with {self.certificate!r}>"
+
+    def _repr_html_(self) -> str:
+        head = ("event", "ε", "largest loss", "releases")
+        rows = [
+            (name, f"{p.epsilon:g}", f"{loss:.4f}", f"{len(self.releases)}")
+            for (name, p), loss in zip(
+                self.certificate.named(), self.certificate.largest, strict=True
+            )
+        ]
+        return html_table(head, rows)
 
     @cached_property
     def released(self) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from priste.errors import CertificateError
 from priste.grid import Grid
 from priste.tracks.limits import MAX_BUDGET, at_most
 from priste.tracks.model import checksum
-from priste.tracks.names import checked
+from priste.tracks.names import checked, short
 
 Built = TypeVar("Built")
 
@@ -38,7 +38,7 @@ class Fingerprint:
                 raise CertificateError(f"the {name} of a setting must be text, got {shown(value)}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recipe:
     """The name of a class and the arguments that build it, the map of the certificate aside."""
 
@@ -110,6 +110,9 @@ class Recipe:
             if value is not None
         )
         return f"{self.name} ({told})" if told else self.name
+
+    def __repr__(self) -> str:
+        return f"<Recipe: {short(str(self), 100)}>"
 
     def to_json(self) -> dict[str, Any]:
         """Return the recipe as plain values."""

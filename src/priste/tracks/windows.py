@@ -10,12 +10,13 @@ import pandas as pd
 from priste.checks import listing, shown
 from priste.errors import TrackError
 from priste.tracks.limits import moment_within
+from priste.tracks.names import short
 from priste.tracks.steps import Clock
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Window:
     """Moments from `start` to `end`, between the hours `opens` and `closes`, on `days`.
 
@@ -49,6 +50,11 @@ class Window:
             raise TrackError(
                 f"days are {listing(DAYS, 7)}, not {listing([shown(day) for day in unknown])}"
             )
+
+    def __repr__(self) -> str:
+        hours = "all day" if self.opens is None else f"{self.opens:%H:%M} to {self.closes:%H:%M}"
+        days = ", ".join(DAYS if self.days is None else self.days)
+        return f"<Window: {hours}, {short(days)}, {self.time_zone}>"
 
     def steps(self, clock: Clock, n_steps: int) -> list[int]:
         """Return the steps of `clock`, of the first `n_steps`, that begin inside the window."""
