@@ -1,4 +1,4 @@
-"""A made-up person in a made-up city, and the whole job done for one day of theirs."""
+"""A synthetic person in a synthetic city, and one of their days protected."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,7 +82,7 @@ def city_days(seed: int) -> pd.DataFrame:
 def protected_day(
     table: pd.DataFrame, events: Path, seed: int
 ) -> tuple[ProtectedTrack, pd.DataFrame]:
-    """Learn from all days but the last, and protect the last; return also its true fixes."""
+    """Fit to all days but the last and protect the last; also return its true fixes."""
     last = FIRST + pd.DateOffset(days=DAYS - 1)
     model = fit_model(table[table["time"] < last], step=STEP, place=CITY, time_zone=ZONE)
     today = table[table["time"] >= last]
@@ -90,11 +90,11 @@ def protected_day(
 
 
 def tell(out: Path, seed: int) -> Iterator[str]:
-    """Do the whole job in the folder `out` and yield the story, line by line."""
+    """Fit, protect, audit and report in the folder `out`, and yield the story line by line."""
     public, private = out / "public", out / "private"
     delivery = Delivery(public / "day.csv", private)
     table, account = clean(city_days(seed))
-    yield f"A made-up person, {DAYS} days of fixes. Cleaned:\n{account}\n"
+    yield f"A synthetic person, {DAYS} days of fixes. Cleaned:\n{account}\n"
     yield "Secret: being at the clinic between 14 and 18 on a weekday.\n"
 
     with AtomicFiles() as files:
@@ -109,7 +109,7 @@ def tell(out: Path, seed: int) -> Iterator[str]:
         delivery.write(result, account, public_report=True, files=files)
     grid, n = model.place.grid, len(result.releases)
     size = f"{grid.rows} × {grid.columns} cells of {grid.cell_size} km"
-    yield f"Learned how this person moves from {DAYS - 1} days: {size}."
+    yield f"Fitted how this person moves to {DAYS - 1} days: {size}."
     yield f"Protected the last day: {n} of {stream.n_steps} half hours released.\n"
     yield from (f"- {sentence}" for sentence in result.certificate.sentences())
 
@@ -122,7 +122,7 @@ def tell(out: Path, seed: int) -> Iterator[str]:
     happened = "did happen" if result.protections[0].event.holds(path) else "did not happen"
     yield f"  (in truth it {happened})"
     blind, error = float(grid.distances.mean()), float(result.errors.mean())
-    yield f"The price: mean error {error:.2f} km; a blind guess has {blind:.2f} km.\n"
+    yield f"The price: mean error {error:.2f} km; a random cell has {blind:.2f} km.\n"
     page = private / "report.html"
-    yield f"The report, with pictures: {page} (private), {delivery.page} (for everybody)"
-    yield "Reproducible because a seed was given; without one the system's randomness is used."
+    yield f"Reports: {page} (private), {delivery.page} (public)"
+    yield "The seed makes it reproducible; without one the system's randomness is used."

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 from priste import cli
+from priste.cli import learn
 from priste.tracks import load_certificate, load_model, read, save_model, write
 from priste.tracks.model import checksum as checksum_of
 from tests.tracks import city
@@ -162,7 +163,7 @@ def test_nothing_in_a_name_steers_the_terminal(run: Run, desk: Path) -> None:
     paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
     ended = run("protect", desk / "day.gpx", *paths, "--no-report")
     assert ended.code == 3
-    assert "holds a character that cannot be printed" in " ".join(ended.err.split())
+    assert "contains an unprintable character" in " ".join(ended.err.split())
     assert "\x1b" not in ended.out + ended.err
 
 
@@ -249,6 +250,22 @@ def test_fit_and_simulate_make_a_model_and_tracks_from_it(run: Run, tmp_path: Pa
     assert (learned.place.cell_at(fake["latitude"], fake["longitude"], outside="drop") >= 0).all()
 
 
+def test_one_time_zone_is_that_of_the_model_and_of_times_without_one(
+    run: Run, tmp_path: Path
+) -> None:
+    past = city.days(0, 3)
+    naive = past.assign(time=past["time"].dt.tz_convert(city.ZONE).dt.tz_localize(None))
+    naive.to_csv(tmp_path / "naive.csv", index=False)
+    words = "fit", tmp_path / "naive.csv", "--step", "1h", "--cells", 30, "-o"
+    refused = run(*words, tmp_path / "refused.npz")
+    assert refused.code == 3
+    assert "have no time zone" in refused.err
+    fitted = run(*words, tmp_path / "model.npz", "--time-zone", city.ZONE, "--json")
+    assert fitted.code == 0, fitted.err
+    assert load_model(tmp_path / "model.npz").time_zone == city.ZONE
+    assert fitted.json["days"] == "2024-05-06 to 2024-05-08, 3 with fixes"
+
+
 def test_the_demo_runs_as_a_command(run: Run, tmp_path: Path) -> None:
     ended = run("demo", "--out", tmp_path / "demo")
     assert ended.code == 0, ended.err
@@ -297,7 +314,7 @@ def test_one_point_is_released_but_teaches_nothing(run: Run, desk: Path) -> None
     assert run("protect", desk / "one.csv", *paths, "--json").json["releases"] == 1
     ended = run("fit", desk / "one.csv", "-o", desk / "new.npz")
     assert ended.code == 3
-    assert "there is nothing to learn from: the 1 fixes" in " ".join(ended.err.split())
+    assert "there is nothing to fit: the 1 fixes" in " ".join(ended.err.split())
     assert not (desk / "new.npz").exists()
 
 
@@ -453,10 +470,25 @@ def test_a_full_disk_leaves_nothing(run: Run, desk: Path) -> None:
     assert names(desk) == before
 
 
-def test_what_is_not_understood_ends_with_2(run: Run) -> None:
+def test_the_exit_codes_are_those_of_the_help(
+    run: Run, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = run("--help")
+    text = " ".join(told.out.split())
+    assert (
+        "0 success, 1 internal error, 2 usage error or missing packages, 3 bad input, 4 a promise "
+        "is not kept, 5 a file cannot be read or written, 128 + n ended by signal n" in text
+    )
+    assert told.code == 0
     assert run("protect").code == 2
     assert run("fly").code == 2
-    assert run("--help").code == 0
+    words = "fit", desk / "day.gpx", "-o"
+    assert run(*words, desk / "model.npz").code == 3
+    assert run(*words, desk / "nowhere" / "new.npz", "--step", "1h").code == 5
+    monkeypatch.setattr(learn, "fit_model", None)
+    monkeypatch.setattr(sys, "argv", ["priste", *map(str, words), str(desk / "new.npz")])
+    with pytest.raises(TypeError, match="not callable"):  # the interpreter ends with 1
+        cli.main()
 
 
 def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:

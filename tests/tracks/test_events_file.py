@@ -145,7 +145,7 @@ def test_places_and_clocks_become_events(tmp_path: Path) -> None:
         ),
         ("start = 2024-05-03T08:00:00\n", "start = 2025-05-03T08:00:00\n", "outside the stream"),
         ('"commute and not', '"commute xor not', "events.secret.expression cannot be read"),
-        ('"commute and not', '"walk and not', "events.secret.expression: 'walk' is no event"),
+        ('"commute and not', '"walk and not', "events.secret.expression: 'walk' is not an event"),
         ('"commute and not', '"len(commute) and not', "may use only names, and, or, not"),
         ('"commute and not', '"secret and not', "events.secret is defined by itself"),
         ("[windows.trip]", "[windows.trip", "events.toml is not TOML"),
@@ -171,7 +171,7 @@ def test_a_window_that_misses_the_stream_is_named(tmp_path: Path) -> None:
 
 
 def test_files_without_protection_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(EventsFileError, match="names no events"):
+    with pytest.raises(EventsFileError, match="has no events"):
         load(tmp_path, 'time_zone = "UTC"')
     with pytest.raises(EventsFileError, match="nothing would be protected"):
         load(
@@ -180,5 +180,5 @@ def test_files_without_protection_are_refused(tmp_path: Path) -> None:
             .replace('epsilon = 1\nsides = "event"', "")
             .replace("epsilon = 0.7", ""),
         )
-    with pytest.raises(EventsFileError, match="is not a file that can be read"):
+    with pytest.raises(EventsFileError, match="cannot be read"):
         read_events(tmp_path / "none.toml", PLACE, CLOCK, 5)

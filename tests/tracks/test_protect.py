@@ -56,9 +56,9 @@ def test_one_person_at_a_time() -> None:
 
 
 def test_a_track_that_is_empty_or_elsewhere_is_refused() -> None:
-    with pytest.raises(TrackError, match="no fixes left"):
+    with pytest.raises(TrackError, match="has no fixes to protect"):
         Stream.of(city.days(10, 11).head(0), city.model())
-    with pytest.raises(TrackError, match="no fix of the track lies on the model's map"):
+    with pytest.raises(TrackError, match="no fix lies on the model's map"):
         Stream.of(city.days(10, 11).assign(latitude=10.0), city.model())
 
 

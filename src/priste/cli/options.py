@@ -111,7 +111,7 @@ def _named(pair: str) -> tuple[str, str]:
 def first_days(table: pd.DataFrame, share: float, zone: str) -> pd.DataFrame:
     """Return the fixes of the first share of the days that have any."""
     if not 0 < share <= 1:
-        raise TrackError(f"--share must lie above 0 and at most at 1, got {share}")
+        raise TrackError(f"--share must lie in (0, 1], got {share}")
     known_zone(zone)
     day = table["time"].dt.tz_convert(zone).dt.date
     days = sorted(day.unique())
@@ -121,7 +121,7 @@ def first_days(table: pd.DataFrame, share: float, zone: str) -> pd.DataFrame:
 def moment(text: str, zone: str) -> pd.Timestamp:
     """Return a day or a moment; one without a zone is in the given zone."""
     known_zone(zone)
-    with refusing(f"{shown(text)} is no day or moment such as 2024-05-01", TrackError):
+    with refusing(f"{shown(text)} is not a day or a moment such as 2024-05-01", TrackError):
         found = pd.Timestamp(text)
         moment_within(found if found.tz else found.tz_localize("UTC"), "it", TrackError)
         if found.tz is not None:

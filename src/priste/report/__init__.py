@@ -1,4 +1,4 @@
-"""A report a person would look at: figures, and one HTML page that needs nothing else.
+"""A report to look at: figures, and one self-contained HTML page.
 
 Needs the extra: ``pip install 'priste[cli]'``.
 """

@@ -1,4 +1,4 @@
-"""The files a protected track is delivered in: some for everybody, the others for its owner."""
+"""The files of a protected track: some public, the others for its owner."""
 
 import stat
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from priste.tracks.protect import ProtectedTrack
 
 @dataclass(frozen=True, repr=False)
 class Delivery:
-    """Where the files go: `track` and what is named after it are public, the folder is not."""
+    """Where the files go: `track` and files named after it are public, the folder is not."""
 
     track: Path
     private: Path

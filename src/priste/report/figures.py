@@ -1,4 +1,4 @@
-"""The pictures of a report."""
+"""The figures of a report."""
 
 from collections import Counter
 

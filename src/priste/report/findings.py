@@ -17,7 +17,7 @@ from priste.tracks.protect import ProtectedTrack
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventFinding:
-    """What a stream tells about one event.
+    """What a stream reveals about one event.
 
     After each step, `rising` and `falling` are how far any observer's odds can have risen and
     fallen, in nats. `before` and `after`, the odds of an observer who believes the model, are None
@@ -66,7 +66,7 @@ class EventFinding:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """All that a report shows; what is None is private and left out of a public report."""
+    """Everything a report shows; a public report leaves out what is None."""
 
     model: Model
     certificate: Certificate

@@ -1,4 +1,4 @@
-"""Pages that need nothing else: style, tables and drawings in one file."""
+"""Self-contained pages: style, tables and drawings in one file."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""One HTML page that needs nothing else, and its figures as files."""
+"""One self-contained HTML page, and its figures as files."""
 
 import math
 from html import escape

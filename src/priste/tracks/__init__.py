@@ -1,8 +1,8 @@
-"""Real tracks: read, cleaned, brought to steps and cells of a map, and written back.
+"""Real tracks: read, clean, discretise, protect and write them.
 
 A track table is a plain `pandas.DataFrame` with the columns `track` (which track a fix belongs
 to), `time` (zone-aware, kept in UTC), `latitude` and `longitude` (degrees, WGS 84); further columns
-travel along. Nothing here changes a table in place.
+are kept. Nothing here changes a table in place.
 
 Needs the extra: ``pip install 'priste[tracks]'``.
 """

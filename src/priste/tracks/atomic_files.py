@@ -74,7 +74,8 @@ class AtomicFiles:
     def _discard(self) -> None:
         """Remove what is not in its place; doing it again does no harm."""
         for partial in self._partials.values():
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):  # it could not be made in the first place
+                partial.unlink(missing_ok=True)
         for folder in sorted(self._folders, reverse=True):  # the inner ones first
             with suppress(OSError):  # gone already, or somebody else put a file there
                 folder.rmdir()

@@ -89,7 +89,7 @@ class Certificate:
         self.clock.check_steps(whole(self.n_steps, "steps", CertificateError, least=1))
         zone(self.time_zone)
         for name in ("model", "made_by", "created"):
-            checked(getattr(self, name), f"{name}, which", CertificateError)
+            checked(getattr(self, name), name, CertificateError)
         for caveat in self.caveats:
             if not isinstance(caveat, str) or len(caveat) > 1000 or not caveat.isprintable():
                 raise CertificateError(

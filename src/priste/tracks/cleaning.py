@@ -1,4 +1,4 @@
-"""Cleaning that accounts for itself: every row read is kept, or dropped by a rule that says so."""
+"""Cleaning with an account: every row is kept, or dropped by a rule that says why."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""A model in one file, with a checksum; one that is loaded has been checked to the last index."""
+"""A model in one file, with a checksum; loading checks it down to the last index."""
 
 import logging
 import math
@@ -46,12 +46,12 @@ def write_model(model: Model, path: Path) -> None:
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model back. Its checksum is verified, and nothing in the file is ever run."""
+    """Read a model back. The checksum is verified, and nothing in the file is executed."""
     path = Path(path)
     with refusing(f"{path.name} is not a model file", ModelFileError):
         archive = Archive(path)
         if not {"checksum", "meta"} <= set(archive.claims):
-            raise ModelFileError("it has no checksum or no contents")
+            raise ModelFileError("it has no checksum or no description")
         meta = _description(archive)
         _check_claims(archive.claims, meta["matrices"])
         content = {name: archive[name] for name in archive.claims}
@@ -73,7 +73,7 @@ def load_model(path: str | Path) -> Model:
 
 
 def _description(archive: Archive) -> dict[str, Any]:
-    """Return what a model says about itself."""
+    """Return the description of a model."""
     size = math.prod(archive.claims["meta"].shape)
     at_most(size, MIB, "the size of its description", "leave out its provenance", ModelFileError)
     meta = plain_json.parsed(archive["meta"].tobytes(), ModelFileError)
@@ -92,7 +92,7 @@ def _description(archive: Archive) -> dict[str, Any]:
 
 
 def _check_claims(claims: dict[str, Claim], n_matrices: int) -> None:
-    """Refuse arrays that do not make a model together, before they are read."""
+    """Refuse arrays that do not form a model, before reading them."""
     n_states = math.prod(claims["cell_of_state"].shape)
     expected: dict[str, tuple[tuple[str, ...], tuple[int | None, ...]]] = {
         "checksum": (_BYTES, (32,)),
@@ -111,14 +111,14 @@ def _check_claims(claims: dict[str, Claim], n_matrices: int) -> None:
             expected[f"{name} indptr"] = _INDICES, (n_states + 1,)
     odd = sorted(set(claims) ^ set(expected))
     if odd:
-        raise ModelFileError(f"it has too many arrays or too few: {shown(listing(odd))}")
+        raise ModelFileError(f"it has missing or unexpected arrays: {shown(listing(odd))}")
     for name, (dtypes, sizes) in expected.items():
         dtype, shape = claims[name]
         fits = len(shape) == len(sizes) and all(
             wanted in (None, size) for wanted, size in zip(sizes, shape, strict=True)
         )
         if dtype.name not in dtypes or not fits:
-            raise ModelFileError(f"its {name!r} is {dtype} of shape {shape}, which cannot be")
+            raise ModelFileError(f"its {name!r} is {dtype} of shape {shape}, which is not possible")
 
 
 def _matrix(content: dict[str, NDArray[Any]], t: int) -> Any:

@@ -1,4 +1,4 @@
-"""The whole job on a table: fixes in, a protected track, its certificate and a diary out."""
+"""From a table of fixes to a protected track, its certificate and a private diary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,15 +39,15 @@ class Stream:
 
     @classmethod
     def of(cls, table: pd.DataFrame, model: Model, *, outside: Outside = "clamp") -> "Stream":
-        """Return the stream of all the fixes of one person, over whole days of the model's zone.
+        """Return the stream of one person's fixes, over whole days of the model's zone.
 
-        Whole days, so that neither when it begins nor when it ends tells anything.
+        Whole days, so that neither its start nor its end reveals anything.
         """
         if table.empty:
-            raise TrackError("the track has no fixes left to protect")
+            raise TrackError("the track has no fixes to protect")
         inside = model.place.cell_at(table["latitude"], table["longitude"], outside="drop")
         if (inside == OFF_THE_MAP).all():
-            raise TrackError("no fix of the track lies on the model's map")
+            raise TrackError("no fix lies on the model's map")
         if "user" in table and table["user"].nunique() > 1:
             raise TrackError(
                 f"the table holds {table['user'].nunique()} users; protect one person at a time"
@@ -58,7 +58,7 @@ class Stream:
         n_steps = clock.check_steps(-(-(end - start) // model.step))
         cells = discretise(table, model.place, clock, steps=n_steps, outside=outside)
         if all(cell is None for cell in cells):
-            raise TrackError("no step has a fix on the map to begin with; try outside='clamp'")
+            raise TrackError("no step has a fix on the map; try outside='clamp'")
         return cls(model, clock, n_steps, cells)
 
     def __repr__(self) -> str:
@@ -82,7 +82,7 @@ class ProtectedTrack:
     releases: tuple[Release, ...]
     certificate: Certificate
     emissions: dict[int, Array] = field(default_factory=dict)
-    """What each cell would have reported, at the first release of each event's time."""
+    """The emission matrix at the first release of each event's time, by step."""
 
     def __repr__(self) -> str:
         return f"<ProtectedTrack with {self.certificate!r}>"
@@ -105,13 +105,13 @@ class ProtectedTrack:
 
     @cached_property
     def errors(self) -> Array:
-        """How far each released cell lies from the true one, in kilometres (private)."""
+        """The distance between each released cell and the true one, in kilometres (private)."""
         distances = self.stream.model.place.grid.distances
         return np.array([distances[r.private.true_cell, r.cell] for r in self.releases])
 
     @cached_property
     def diary(self) -> pd.DataFrame:
-        """One row per release with what must stay on the device (private)."""
+        """One row per release, with everything that must stay on the device (private)."""
         private = [r.private for r in self.releases]
         true = as_track(
             [r.step for r in self.releases],

@@ -52,7 +52,7 @@ class Recipe:
         for name, value in self.settings.items():
             checked(name, "a setting", CertificateError)
             if isinstance(value, str):
-                checked(value, f"{name}, which", CertificateError)
+                checked(value, name, CertificateError)
             elif not isinstance(value, Fingerprint) and not _is_number(value):
                 raise CertificateError(f"{name} of {self.name} is {shown(value)}")
         budget = self.settings.get("budget")
@@ -104,12 +104,12 @@ class Recipe:
         return kind(**arguments)
 
     def __str__(self) -> str:
-        told = ", ".join(
+        settings = ", ".join(
             f"{name.replace('_', ' ')} {value.what if isinstance(value, Fingerprint) else value}"
             for name, value in self.settings.items()
             if value is not None
         )
-        return f"{self.name} ({told})" if told else self.name
+        return f"{self.name} ({settings})" if settings else self.name
 
     def __repr__(self) -> str:
         return f"<Recipe: {short(str(self), 100)}>"

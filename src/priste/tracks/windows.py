@@ -1,4 +1,4 @@
-"""Clock windows: from when to when, at which hours, on which days, in whose time zone."""
+"""Time windows: moments, hours and days in a time zone."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -35,11 +35,9 @@ class Window:
     def __post_init__(self) -> None:
         zone(self.time_zone)
         if (self.opens is None) != (self.closes is None):
-            raise TrackError("a window with hours needs both: when they begin and when they end")
+            raise TrackError("a window with hours needs both an opening and a closing hour")
         if self.opens is not None and self.opens == self.closes:
-            raise TrackError(
-                f"the hours begin and end at {self.opens:%H:%M}: that is no time at all"
-            )
+            raise TrackError(f"the hours begin and end at {self.opens:%H:%M}, which leaves no time")
         for moment in (self.start, self.end):
             if moment is not None:
                 moment_within(moment, "an end of the window", TrackError)
@@ -102,7 +100,7 @@ def zone(name: object) -> ZoneInfo:
 
 
 def day_start(moment: pd.Timestamp, time_zone: str, *, later: int = 0) -> pd.Timestamp:
-    """Return when the local day of a moment, or the one `later` days on, begins.
+    """Return when the local day of a moment begins, or the day `later` days after it.
 
     Where clocks skip midnight it begins with the first hour there is.
     """
