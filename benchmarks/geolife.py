@@ -14,7 +14,7 @@ import pandas as pd
 
 from benchmarks.utility import interval
 from priste import EveryOutput, NoNoise, OptimalRemap, PlanarLaplace, Protect, presence
-from priste.tracks import LocalMap, NamedProtection, clean, fit_model, protect_track
+from priste.tracks import LocalMap, clean, fit_model, protect_track
 from priste.tracks.geolife import read_geolife
 
 ZONE, BEIJING = "Asia/Shanghai", (39.75, 116.18, 40.10, 116.62)
@@ -57,12 +57,12 @@ def measured(folder: Path) -> dict[str, tuple[float, float, float]]:
             errors, seconds, releases = [], 0.0, 0
             for number, date in enumerate(chosen):
                 today = later[day[later.index] == date]
-                secret = Protect(presence(region, MORNING), 1.0)
+                secret = Protect(presence(region, MORNING), 1.0, name="home in the morning")
                 start = time.perf_counter()
                 result = protect_track(
                     today,
                     model,
-                    [NamedProtection("home in the morning", secret)],
+                    [secret],
                     adversary=who,
                     mechanism=mechanism,
                     calibration=calibration,

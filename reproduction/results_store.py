@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from priste.checks import Array
-from priste.tracks.outputs import aside
+from priste.tracks.atomic_files import atomic_file
 from reproduction.findings import Estimate, student
 from reproduction.settings import Setting
 
@@ -89,5 +89,5 @@ class ResultsStore:
 
     def save(self, name: str, content: dict[str, Any]) -> None:
         """Write a measurement, whole or not at all."""
-        with aside(self.folder / f"{name}.json") as partial:
+        with atomic_file(self.folder / f"{name}.json") as partial:
             partial.write_text(json.dumps({"format": FORMAT, **content}))

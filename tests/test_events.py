@@ -1,10 +1,12 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priste import Event, EventError, at, at_least, pattern, presence
-from priste.events import At
+from priste import Event, EventError, Mobility, at, at_least, pattern, presence, prior_probability
+from priste.events import At, Withheld
 from tests.oracles import all_paths, truths
 from tests.strategies import events
 
@@ -82,3 +84,18 @@ def test_a_bare_event_is_no_expression() -> None:
     with pytest.raises(EventError, match="made of at, presence, pattern"):
         _ = Event().steps
     assert isinstance(at(0, 0), At)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda event: event.steps,
+        lambda event: event.holds([0]),
+        lambda event: (~event & at(1, 2)).steps,
+        lambda event: prior_probability(event, Mobility(np.eye(2))),
+    ],
+)
+def test_a_withheld_event_says_so_and_nothing_else(use: Callable[[Event], object]) -> None:
+    assert repr(Withheld()) == "a withheld event"
+    with pytest.raises(EventError, match="this event is withheld: ask its owner for a certificate"):
+        use(Withheld())

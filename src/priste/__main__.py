@@ -1,4 +1,4 @@
-"""The command, from the shell and as `python -m priste`; it also answers without its extra."""
+"""The command, from the shell or as `python -m priste`, even without its extra."""
 
 import sys
 
@@ -6,11 +6,11 @@ from priste.errors import MissingExtraError
 from priste.extras import needs_extra
 
 NOT_INSTALLED = 2
-"""Exit code if the packages of the command are not there."""
+"""Exit code if the packages of the command are missing."""
 
 
 def main() -> None:
-    """Run the command, or say in one line what to install for it."""
+    """Run the command, or say in one line what to install."""
     try:
         with needs_extra("the command", "cli"):
             from priste.cli import main as command

@@ -1,4 +1,4 @@
-"""A made-up person in a made-up city, and the whole job done for one day of theirs."""
+"""A synthetic person in a synthetic city, and one of their days protected."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,16 +9,17 @@ import pandas as pd
 from priste.grid import Grid
 from priste.report.delivery import Delivery
 from priste.tracks import (
-    Certificate,
     LocalMap,
     ProtectedTrack,
     clean,
     fit_model,
+    load_certificate,
     protect_track,
-    save_model,
     track_table,
-    write,
 )
+from priste.tracks.atomic_files import AtomicFiles
+from priste.tracks.files import write_as
+from priste.tracks.model_file import write_model
 from priste.wording import as_odds
 
 CITY = LocalMap(Grid(rows=10, columns=10, cell_size=0.8), latitude=52.52, longitude=13.40)
@@ -81,7 +82,7 @@ def city_days(seed: int) -> pd.DataFrame:
 def protected_day(
     table: pd.DataFrame, events: Path, seed: int
 ) -> tuple[ProtectedTrack, pd.DataFrame]:
-    """Learn from all days but the last, and protect the last; return also its true fixes."""
+    """Fit to all days but the last and protect the last; also return its true fixes."""
     last = FIRST + pd.DateOffset(days=DAYS - 1)
     model = fit_model(table[table["time"] < last], step=STEP, place=CITY, time_zone=ZONE)
     today = table[table["time"] >= last]
@@ -89,39 +90,39 @@ def protected_day(
 
 
 def tell(out: Path, seed: int) -> Iterator[str]:
-    """Do the whole job in the folder `out` and yield the story, line by line."""
+    """Fit, protect, audit and report in the folder `out`, and yield the story line by line."""
     public, private = out / "public", out / "private"
-    public.mkdir(parents=True, exist_ok=True)
-    private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    delivery = Delivery(public / "day.csv", private)
     table, account = clean(city_days(seed))
-    events = private / "events.toml"
-    events.write_text(EVENTS, encoding="utf-8")
-    yield f"A made-up person, {DAYS} days of fixes. Cleaned:\n{account}\n"
+    yield f"A synthetic person, {DAYS} days of fixes. Cleaned:\n{account}\n"
     yield "Secret: being at the clinic between 14 and 18 on a weekday.\n"
 
-    result, today = protected_day(table, events, seed)
-    model, stream = result.stream.model, result.stream
-    write(today, private / "true-day.csv")
-    save_model(model, private / "model.npz")
-    delivery = Delivery(public / "day.csv", private)
-    delivery.write(result, account, public_report=True)
+    with AtomicFiles() as files:
+        files.make_folder(public)
+        files.make_folder(private, private=True)
+        events = files.add(private / "events.toml", private=True)
+        events.write_text(EVENTS, encoding="utf-8")
+        result, today = protected_day(table, events, seed)
+        model, stream = result.stream.model, result.stream
+        write_as(today, files.add(private / "true-day.csv", private=True), ".csv")
+        write_model(model, files.add(private / "model.npz", private=True))
+        delivery.write(result, account, public_report=True, files=files)
     grid, n = model.place.grid, len(result.releases)
     size = f"{grid.rows} × {grid.columns} cells of {grid.cell_size} km"
-    yield f"Learned how this person moves from {DAYS - 1} days: {size}."
+    yield f"Fitted how this person moves to {DAYS - 1} days: {size}."
     yield f"Protected the last day: {n} of {stream.n_steps} half hours released.\n"
     yield from (f"- {sentence}" for sentence in result.certificate.sentences())
 
-    read_back = Certificate.load(delivery.certificate)
-    (losses,), (odds,) = read_back.losses(model).values(), read_back.odds(model).values()
-    before, after = as_odds(odds[0]), as_odds(float(odds[1][-1]))
+    (verdict,) = load_certificate(delivery.certificate).check(model).verdicts
+    before, after = as_odds(verdict.before), as_odds(float(verdict.after[-1]))
     yield "\nAudited from the certificate and the model alone:"
-    yield f"  largest loss of anybody {losses.max():.4f}, promised at most {EPSILON:g}"
-    yield f"  who believes the model: odds {before} before, {after} after"
+    yield f"  largest loss for any observer {verdict.largest:.4f}, promised at most {EPSILON:g}"
+    yield f"  odds of an observer who believes the model: {before} before, {after} after"
     path = [-1 if cell is None else cell for cell in stream.cells]
-    happened = "did happen" if result.named[0].protection.event.holds(path) else "did not happen"
+    happened = "did happen" if result.protections[0].event.holds(path) else "did not happen"
     yield f"  (in truth it {happened})"
     blind, error = float(grid.distances.mean()), float(result.errors.mean())
-    yield f"The price: mean error {error:.2f} km; a blind guess has {blind:.2f} km.\n"
+    yield f"The price: mean error {error:.2f} km; a random cell has {blind:.2f} km.\n"
     page = private / "report.html"
-    yield f"The report, with pictures: {page} (private), {delivery.page} (for everybody)"
-    yield "Reproducible because a seed was given; without one the system's randomness is used."
+    yield f"Reports: {page} (private), {delivery.page} (public)"
+    yield "The seed makes it reproducible; without one the system's randomness is used."

@@ -50,7 +50,7 @@ class EventsFileError(PristeError, ValueError):
 
 
 class ModelFileError(PristeError, ValueError):
-    """A model file that is damaged, or not a model file."""
+    """A file that is damaged, or not a model file."""
 
 
 class CertificateError(PristeError, ValueError):

@@ -144,6 +144,14 @@ class Not(Event):
         return f"not ({self.event!r})"
 
 
+@dataclass(frozen=True, repr=False)
+class Withheld(Event):
+    """An event that is not told: it stands in a certificate whose owner keeps the events secret."""
+
+    def _text(self) -> str:
+        return "a withheld event"
+
+
 def at(cells: Numbers, step: int) -> Event:
     """Return the event of being in one of `cells` at `step`."""
     return At(cell_set(cells, "at", EventError), _step(step, "step"))
@@ -198,6 +206,10 @@ def atoms(event: Event) -> Iterator[At]:
             pending.append(part.event)
         elif isinstance(part, AllOf | AnyOf | AtLeast):
             pending.extend(part.events)
+        elif isinstance(part, Withheld):
+            raise EventError(
+                "this event is withheld: ask its owner for a certificate that names it"
+            )
         else:
             raise EventError(f"an event is made of at, presence, pattern, ...; got {part!r}")
 

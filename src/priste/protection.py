@@ -1,5 +1,6 @@
 """What a user asks for: an event, and how much anybody may learn about it."""
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import get_args
 
@@ -12,12 +13,12 @@ MAX_EPSILON = 200
 """The largest ε: nobody's odds are a factor e^200 from another's."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Protect:
     """A promise: nobody's odds on `event` change by more than a factor ``exp(epsilon)``.
 
     `sides` is "both" (odds may neither rise nor fall by more) or "event" (they may not rise).
-    `name` is what reports and certificates call the event.
+    `name` is what reports and certificates call the event; without one it goes by its position.
     """
 
     event: Event
@@ -48,3 +49,17 @@ class Protect:
             )
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise ProtectionError(f"the name of a protection must be text, got {self.name!r}")
+
+    def __repr__(self) -> str:
+        others = "" if self.sides == "both" else f", sides={self.sides!r}"
+        others += "" if self.name is None else f", name={_cut(self.name, 30)!r}"
+        return f"Protect({_cut(repr(self.event), 40)}, epsilon={self.epsilon:g}{others})"
+
+
+def names_of(protections: Iterable[Protect]) -> list[str]:
+    """Return what to call each protection: its name, or its position as in ``event 1``."""
+    return [p.name or f"event {i}" for i, p in enumerate(protections, start=1)]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 
 from priste import cli
-from priste.tracks import Certificate, load_model, read, save_model, write
+from priste.cli import learn
+from priste.tracks import load_certificate, load_model, read, save_model, write
 from priste.tracks.model import checksum as checksum_of
 from tests.tracks import city
 from tests.tracks.tables import shared_data
@@ -71,7 +72,7 @@ def test_protect_leaves_a_track_a_certificate_and_a_diary_kept_apart(run: Run, d
     assert "the other 0.1 may be anything" in ended.out
     released = read(desk / "day.protected.gpx")
     assert len(released) == 24
-    certificate = Certificate.load(desk / "day.protected.certificate.json")
+    certificate = load_certificate(desk / "day.protected.certificate.json")
     place = load_model(desk / "model.npz").place
     cells = place.cell_at(released["latitude"], released["longitude"])
     assert cells.tolist() == [cell for cell, _ in certificate.releases.values()]
@@ -101,7 +102,7 @@ def test_a_second_release_of_the_same_track_is_refused(run: Run, desk: Path) -> 
     before = (desk / "day.protected.gpx").read_bytes()
     ended = run("protect", desk / "day.gpx", *paths, "--no-report")
     assert ended.code == 3
-    assert "releasing the same time twice tells more than once" in " ".join(ended.err.split())
+    assert "a second release of the same time reveals more" in " ".join(ended.err.split())
     assert (desk / "day.protected.gpx").read_bytes() == before
     assert run("protect", desk / "day.gpx", *paths, "--no-report", "--force").code == 0
 
@@ -120,7 +121,7 @@ def test_what_is_read_is_never_written_over(run: Run, desk: Path) -> None:
     before = (desk / "day.gpx").read_bytes()
     ended = run("protect", desk / "day.gpx", *words, "-o", desk / "day.gpx")
     assert ended.code == 3
-    assert "is read and would be written over" in ended.err
+    assert "is an input and would be overwritten" in ended.err
     assert run("fit", desk / "day.gpx", "-o", desk / "day.gpx", "--force").code == 3
     assert (desk / "day.gpx").read_bytes() == before
 
@@ -131,7 +132,7 @@ def test_a_private_folder_that_others_can_see_is_refused(run: Run, desk: Path) -
     words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
     ended = run(*words, "--private", desk / "open")
     assert ended.code == 3
-    assert "others can look into it" in ended.err
+    assert "others can look into" in ended.err
     assert names(desk) == before
 
 
@@ -162,7 +163,7 @@ def test_nothing_in_a_name_steers_the_terminal(run: Run, desk: Path) -> None:
     paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
     ended = run("protect", desk / "day.gpx", *paths, "--no-report")
     assert ended.code == 3
-    assert "holds a character that cannot be printed" in " ".join(ended.err.split())
+    assert "contains an unprintable character" in " ".join(ended.err.split())
     assert "\x1b" not in ended.out + ended.err
 
 
@@ -175,12 +176,12 @@ def test_audit_computes_the_promise_again_and_notices_a_broken_one(run: Run, des
     assert kept.out.count(": kept") >= 2
     assert "lower bounds" in kept.out
     content = json.loads(certificate.read_text())
-    content["promises"][0]["epsilon"] = 0.01
+    content["protections"][0]["epsilon"] = 0.01
     certificate.write_text(json.dumps(content))
     broken = run("audit", certificate, "-m", desk / "model.npz", "--json")
     assert broken.code == 4
-    assert broken.json["promises"]["treatment"]["kept"] is False
-    assert broken.json["promises"]["odd"]["kept"] is True
+    assert broken.json["protections"]["treatment"]["kept"] is False
+    assert broken.json["protections"]["odd"]["kept"] is True
     assert "the other 0.1 may be anything" in broken.json["against"]
     assert "drawn from a seed" in broken.json["caveats"][0]
 
@@ -249,6 +250,22 @@ def test_fit_and_simulate_make_a_model_and_tracks_from_it(run: Run, tmp_path: Pa
     assert (learned.place.cell_at(fake["latitude"], fake["longitude"], outside="drop") >= 0).all()
 
 
+def test_one_time_zone_is_that_of_the_model_and_of_times_without_one(
+    run: Run, tmp_path: Path
+) -> None:
+    past = city.days(0, 3)
+    naive = past.assign(time=past["time"].dt.tz_convert(city.ZONE).dt.tz_localize(None))
+    naive.to_csv(tmp_path / "naive.csv", index=False)
+    words = "fit", tmp_path / "naive.csv", "--step", "1h", "--cells", 30, "-o"
+    refused = run(*words, tmp_path / "refused.npz")
+    assert refused.code == 3
+    assert "have no time zone" in refused.err
+    fitted = run(*words, tmp_path / "model.npz", "--time-zone", city.ZONE, "--json")
+    assert fitted.code == 0, fitted.err
+    assert load_model(tmp_path / "model.npz").time_zone == city.ZONE
+    assert fitted.json["days"] == "2024-05-06 to 2024-05-08, 3 with fixes"
+
+
 def test_the_demo_runs_as_a_command(run: Run, tmp_path: Path) -> None:
     ended = run("demo", "--out", tmp_path / "demo")
     assert ended.code == 0, ended.err
@@ -297,7 +314,7 @@ def test_one_point_is_released_but_teaches_nothing(run: Run, desk: Path) -> None
     assert run("protect", desk / "one.csv", *paths, "--json").json["releases"] == 1
     ended = run("fit", desk / "one.csv", "-o", desk / "new.npz")
     assert ended.code == 3
-    assert "there is nothing to learn from: the 1 fixes" in " ".join(ended.err.split())
+    assert "there is nothing to fit: the 1 fixes" in " ".join(ended.err.split())
     assert not (desk / "new.npz").exists()
 
 
@@ -433,7 +450,7 @@ def test_a_folder_that_cannot_be_written_to_leaves_nothing(run: Run, desk: Path)
     for out in (desk / "nowhere" / "day.csv", desk / "events.toml" / "day.csv", locked / "day.csv"):
         ended = run("protect", desk / "day.gpx", *paths, "-o", out, "--private", desk / "mine")
         assert ended.code == 5
-        assert "cannot write" in ended.err
+        assert "cannot read or write" in ended.err
         assert names(desk) == before
 
 
@@ -449,14 +466,29 @@ def test_a_full_disk_leaves_nothing(run: Run, desk: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert ended.code == 5
-    assert "nothing was left half done" in " ".join(ended.err.split())
+    assert "no file is half written" in " ".join(ended.err.split())
     assert names(desk) == before
 
 
-def test_what_is_not_understood_ends_with_2(run: Run) -> None:
+def test_the_exit_codes_are_those_of_the_help(
+    run: Run, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = run("--help")
+    text = " ".join(told.out.split())
+    assert (
+        "0 success, 1 internal error, 2 usage error or missing packages, 3 bad input, 4 a promise "
+        "is not kept, 5 a file cannot be read or written, 128 + n ended by signal n" in text
+    )
+    assert told.code == 0
     assert run("protect").code == 2
     assert run("fly").code == 2
-    assert run("--help").code == 0
+    words = "fit", desk / "day.gpx", "-o"
+    assert run(*words, desk / "model.npz").code == 3
+    assert run(*words, desk / "nowhere" / "new.npz", "--step", "1h").code == 5
+    monkeypatch.setattr(learn, "fit_model", None)
+    monkeypatch.setattr(sys, "argv", ["priste", *map(str, words), str(desk / "new.npz")])
+    with pytest.raises(TypeError, match="not callable"):  # the interpreter ends with 1
+        cli.main()
 
 
 def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
@@ -495,7 +527,7 @@ def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
     assert ended.code == 0, ended.err
     assert ended.json["private"]["mean error km"] < 6  # a blind guess has about 20
     certificate = json.loads((tmp_path / "shared.certificate.json").read_text())
-    assert certificate["calibration"] == "OptimalRemap"
+    assert certificate["calibration"]["name"] == "OptimalRemap"
     assert len(read(out)) == len(certificate["releases"]) == ended.json["releases"] > 60
     assert certificate["steps"] == 144
     assert promises_hold(certificate, load_model(model), [62, 80, 100, 144])

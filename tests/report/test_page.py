@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from priste.report import Findings, findings, write_report
+from priste import posterior_odds, prior_odds
+from priste.report import Findings, write_report
 from priste.tracks import ProtectedTrack, clean, protect_track
 from priste.wording import as_factor, as_odds
 from tests.tracks import city
@@ -20,7 +21,7 @@ def track(tmp_path_factory: pytest.TempPathFactory) -> ProtectedTrack:
 
 @pytest.fixture(scope="module")
 def private(track: ProtectedTrack) -> Findings:
-    return findings(track, clean(city.days(10, 11))[1])
+    return Findings.of(track, clean(city.days(10, 11))[1])
 
 
 def text_of(page: Path) -> str:
@@ -32,10 +33,11 @@ def test_every_number_on_the_page_is_the_one_computed(
 ) -> None:
     page, *_ = write_report(private, tmp_path / "report.html")
     text = text_of(page)
-    losses = track.certificate.losses(city.model())
-    odds = track.certificate.odds(city.model())
-    for name, epsilon in (("treatment", 0.8), ("odd", 1.5)):
-        before, after = odds[name]
+    losses = track.certificate.check(city.model()).losses
+    mobility = city.model().mobility
+    for (name, protection), epsilon in zip(track.certificate.named(), (0.8, 1.5), strict=True):
+        before = prior_odds(protection.event, mobility)
+        after = posterior_odds(protection.event, mobility, track.certificate.columns())
         low, high = (
             as_odds(before / np.exp(epsilon), "down"),
             as_odds(before * np.exp(epsilon), "up"),
@@ -46,8 +48,8 @@ def test_every_number_on_the_page_is_the_one_computed(
     errors = track.diary["error_km"]
     assert f"mean distance||{errors.mean():.2f} km" in text
     assert f"median||{errors.median():.2f} km" in text
-    assert f"95 of 100 are below||{errors.quantile(0.95):.2f} km" in text
-    assert f"off by||{city.PLACE.grid.distances.mean():.2f} km" in text
+    assert f"95th percentile||{errors.quantile(0.95):.2f} km" in text
+    assert f"mean distance of a random cell||{city.PLACE.grid.distances.mean():.2f} km" in text
     assert "fixes read||24|" in text
     assert "kept||24|" in text
     for sentence in track.certificate.sentences():
@@ -66,7 +68,7 @@ def test_a_private_report_says_so_and_is_for_its_owner_alone(
 def test_a_public_report_holds_nothing_of_the_true_track(
     track: ProtectedTrack, tmp_path: Path
 ) -> None:
-    public = findings(track, private=False)
+    public = Findings.of(track, private=False)
     assert public.true is None
     assert public.errors is None
     assert public.remap is None
@@ -81,10 +83,10 @@ def test_a_public_report_holds_nothing_of_the_true_track(
 def test_a_public_report_tells_neither_habits_nor_hidden_events(
     track: ProtectedTrack, tmp_path: Path
 ) -> None:
-    page, *_ = write_report(findings(track, private=False), tmp_path / "public.html")
-    for before, _ in track.certificate.odds(city.model()).values():
-        assert as_odds(before) not in page.read_text()
-    hidden = findings(track, private=False, shown=track.certificate.without_events())
+    page, *_ = write_report(Findings.of(track, private=False), tmp_path / "public.html")
+    for verdict in track.certificate.check(city.model()).verdicts:
+        assert as_odds(verdict.before) not in page.read_text()
+    hidden = Findings.of(track, private=False, certificate=track.certificate.without_events())
     files = write_report(hidden, tmp_path / "hidden.html")
     text = files[0].read_text()
     assert "treatment" not in text
@@ -140,5 +142,5 @@ def test_names_of_events_cannot_inject_markup(tmp_path: Path) -> None:
         '"treatment and not quiet"', '"quiet"'
     )
     track = protect_track(city.days(10, 11), city.model(), city.events_file(tmp_path, text), seed=1)
-    page, *_ = write_report(findings(track), tmp_path / "report.html")
+    page, *_ = write_report(Findings.of(track), tmp_path / "report.html")
     assert "<b>x</b>" not in page.read_text()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from priste import Grid, Mobility
-from priste.tracks import Clock, LocalMap, Model, NamedProtection, as_track, fit_model, read_events
+from priste import Grid, Mobility, Protect
+from priste.tracks import Clock, LocalMap, Model, as_track, fit_model, read_events
 
 ZONE = "Europe/Berlin"
 PLACE = LocalMap(Grid(rows=5, columns=5, cell_size=1.0), latitude=52.52, longitude=13.40)
@@ -60,5 +60,5 @@ def events_file(folder: Path, text: str = EVENTS) -> Path:
     return path
 
 
-def events_of_day(folder: Path) -> list[NamedProtection]:
+def events_of_day(folder: Path) -> list[Protect]:
     return read_events(events_file(folder), PLACE, Clock(DAYS[10], pd.Timedelta("1h")), 24)

@@ -1,16 +1,45 @@
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from priste import Retry
-from priste.errors import CertificateError
-from priste.tracks import Certificate, Model, ProtectedTrack, load_model, protect_track, save_model
-from priste.tracks.certificate import Adversary
+from priste import (
+    EmissionMatrix,
+    Event,
+    EveryOutput,
+    Exponential,
+    Grid,
+    Mechanism,
+    Mobility,
+    NearPrior,
+    OptimalRemap,
+    PlanarLaplace,
+    Retry,
+    posterior_odds,
+    prior_odds,
+    privacy_loss,
+)
+from priste.calibration import Calibration
+from priste.errors import CertificateError, EventError, PriorError
+from priste.evidence import EventModel
+from priste.tracks import (
+    Model,
+    ProtectedTrack,
+    certificate_check,
+    load_certificate,
+    load_model,
+    protect_track,
+    save_certificate,
+    save_model,
+)
+from priste.tracks.adversary import AdversaryKind
+from priste.tracks.certificate_file import to_json, to_text
+from priste.tracks.recipe import Recipe
 from tests.oracles import condition_over_all_pairs, presence_vectors
 from tests.tracks import city
 
@@ -31,7 +60,7 @@ def promises_hold(certificate: dict[str, Any], model: Model, rounds: list[int]) 
         columns[release["step"]] = np.broadcast_to(release["tickets"], n) / 2**53
     free = {"known": 0.0, "near": certificate["rho"], "any": 1.0}[certificate["adversary"]]
     beliefs = (1 - free) * model.mobility.initial + free * np.eye(n)
-    for promise in certificate["promises"]:
+    for promise in certificate["protections"]:
         if "presence" not in promise["event"]:
             continue
         event, bound = promise["event"]["presence"], math.exp(promise["epsilon"] + 1e-9)
@@ -46,37 +75,37 @@ def promises_hold(certificate: dict[str, Any], model: Model, rounds: list[int]) 
 
 @pytest.mark.parametrize("adversary", ["known", "near", "any"])
 def test_the_promise_can_be_checked_from_public_things_alone(
-    adversary: Adversary, tmp_path: Path
+    adversary: AdversaryKind, tmp_path: Path
 ) -> None:
     track = protect_track(
         city.days(10, 11), city.model(), city.events_file(tmp_path), adversary=adversary, seed=3
     )
-    track.certificate.save(tmp_path / "certificate.json")
+    save_certificate(track.certificate, tmp_path / "certificate.json")
     save_model(city.model(), tmp_path / "model.npz")
     certificate = json.loads((tmp_path / "certificate.json").read_text())
     model = load_model(tmp_path / "model.npz")
     everything = list(range(1, certificate["steps"] + 1))
     assert promises_hold(certificate, model, everything)
-    certificate["promises"][0]["epsilon"] = 0.5 * max(
-        track.certificate.losses(city.model())["treatment"]
+    certificate["protections"][0]["epsilon"] = 0.5 * max(
+        track.certificate.check(city.model()).losses["treatment"]
     )
     assert not promises_hold(certificate, model, everything)
 
 
 def test_the_losses_computed_again_are_those_of_the_diary(track: ProtectedTrack) -> None:
-    losses = track.certificate.losses(city.model())
+    losses = track.certificate.check(city.model()).losses
     for i, name in enumerate(("treatment", "odd")):
         told = [release.private.losses[i] for release in track.releases]
         np.testing.assert_allclose(losses[name], told, rtol=1e-12)
 
 
 def test_a_certificate_comes_back_as_it_was(track: ProtectedTrack, tmp_path: Path) -> None:
-    track.certificate.save(tmp_path / "c.json")
-    back = Certificate.load(tmp_path / "c.json")
-    assert back.to_json() == track.certificate.to_json()
+    save_certificate(track.certificate, tmp_path / "c.json")
+    back = load_certificate(tmp_path / "c.json")
+    assert to_json(back) == to_json(track.certificate)
     assert str(back) == str(track.certificate)
-    for name, losses in back.losses(city.model()).items():
-        np.testing.assert_array_equal(losses, track.certificate.losses(city.model())[name])
+    for name, losses in back.check(city.model()).losses.items():
+        np.testing.assert_array_equal(losses, track.certificate.check(city.model()).losses[name])
 
 
 def test_nothing_in_a_certificate_depends_on_the_true_cells(tmp_path: Path) -> None:
@@ -88,7 +117,7 @@ def test_nothing_in_a_certificate_depends_on_the_true_cells(tmp_path: Path) -> N
         moved = city.days(day, day + 1).assign(time=city.days(10, 11)["time"])
         for seed in range(40):
             track = protect_track(moved.head(1), city.model(), events, seed=seed)
-            text = {k: v for k, v in track.certificate.to_json().items() if k != "created"}
+            text = {k: v for k, v in to_json(track.certificate).items() if k != "created"}
             text["meaning"] = ""
             cells = tuple(r.cell for r in track.releases)
             by_cells.setdefault(cells, set()).add(json.dumps(text))
@@ -100,12 +129,12 @@ def test_nothing_in_a_certificate_depends_on_the_true_cells(tmp_path: Path) -> N
 
 def test_the_events_can_be_withheld(track: ProtectedTrack) -> None:
     hidden = track.certificate.without_events()
-    text = hidden.to_text()
+    text = to_text(hidden)
     assert "treatment" not in text
     assert "presence" not in text
     assert "tickets" not in text
-    with pytest.raises(CertificateError, match="withholds what 'event 1' is"):
-        hidden.losses(city.model())
+    with pytest.raises(EventError, match="event is withheld: ask its owner"):
+        hidden.check(city.model())
 
 
 def test_the_sentences_say_what_whom_and_under_which_model(track: ProtectedTrack) -> None:
@@ -122,7 +151,7 @@ def test_another_model_is_refused(track: ProtectedTrack) -> None:
     model = city.model()
     other = Model(model.place, model.step, model.mobility, "UTC", {})
     with pytest.raises(CertificateError, match="made under another model"):
-        track.certificate.losses(other)
+        track.certificate.check(other)
 
 
 def test_the_published_loop_gets_no_certificate(tmp_path: Path) -> None:
@@ -136,25 +165,25 @@ def test_the_published_loop_gets_no_certificate(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("{", "is not a certificate"),
-        ("[]", "is not a certificate of format 1"),
-        ('{"certificate": 2}', "is not a certificate of format 1"),
-        ('{"certificate": 1}', "does not hold a certificate"),
+        ("[]", "is not a certificate"),
+        ('{"certificate": 1}', "is a certificate of format 1; this version reads format 2"),
+        ('{"certificate": 2}', "does not hold a certificate"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(CertificateError, match=message):
-        Certificate.load(tmp_path / "c.json")
-    with pytest.raises(CertificateError, match="not a file that can be read"):
-        Certificate.load(tmp_path / "none.json")
+        load_certificate(tmp_path / "c.json")
+    with pytest.raises(CertificateError, match="cannot be read"):
+        load_certificate(tmp_path / "none.json")
 
 
 IMPOSSIBLE: dict[str, list[Any]] = {
-    "promises": [[], 3],
-    "promises.0.epsilon": [0, -1, "1", None, float("inf"), float("nan")],
-    "promises.0.sides": ["x", None],
-    "promises.0.name": [["a"], "", None],
-    "promises.0.event": [{"run": 1}, None],
+    "protections": [[], 3],
+    "protections.0.epsilon": [0, -1, "1", None, float("inf"), float("nan")],
+    "protections.0.sides": ["x", None],
+    "protections.0.name": [["a"], "", None],
+    "protections.0.event": [{"run": 1}, None],
     "releases.0.step": ["0", 99, -1, 0.5],
     "releases.0.cell": [99999, -1, "3"],
     "releases.0.tickets": [2**70, -1, 0.5, [1, 2], "x"],
@@ -165,7 +194,9 @@ IMPOSSIBLE: dict[str, list[Any]] = {
     "step_seconds": [0, -60, "x"],
     "start": ["never", "2024-05-16", 5],
     "time_zone": ["Mars/Base", 3],
-    "budget_per_km": [0, "1"],
+    "mechanism": ["PlanarLaplace", {}, None],
+    "mechanism.budget": [1e9, [1], {"what": 3}, {"who": "me"}],
+    "protections.0.largest_loss": ["1", None, 1e9],
     "map": [{}, 3],
     "map.rows": [0, 2.5],
     "map.latitude": [400, "x"],
@@ -174,7 +205,7 @@ IMPOSSIBLE: dict[str, list[Any]] = {
 
 
 def _set(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    """Put a value at a place such as ``promises.0.epsilon`` of a certificate."""
+    """Put a value at a place such as ``protections.0.epsilon`` of a certificate."""
 
     def spoil(content: dict[str, Any]) -> None:
         *way, last = path.split(".")
@@ -197,18 +228,18 @@ def _drop_tickets(content: dict[str, Any]) -> None:
         _drop_tickets,
         lambda content: content["releases"][3].pop("tickets"),
         lambda content: content["releases"].append(content["releases"][0]),
-        lambda content: content["promises"].append(content["promises"][0]),
+        lambda content: content["protections"].append(content["protections"][0]),
         *(_set(path, value) for path, values in IMPOSSIBLE.items() for value in values),
     ],
 )
 def test_a_certificate_that_cannot_be_is_refused(
     track: ProtectedTrack, tmp_path: Path, spoil: Callable[[dict[str, Any]], object]
 ) -> None:
-    content = track.certificate.to_json()
+    content = to_json(track.certificate)
     spoil(content)
     (tmp_path / "c.json").write_text(json.dumps(content))
-    with pytest.raises(CertificateError, match="does not hold a certificate|is no number of JSON"):
-        Certificate.load(tmp_path / "c.json")
+    with pytest.raises(CertificateError, match="does not hold a certificate|is not a JSON number"):
+        load_certificate(tmp_path / "c.json")
 
 
 @pytest.mark.parametrize(
@@ -224,31 +255,171 @@ def test_a_certificate_that_cannot_be_is_refused(
 def test_a_certificate_that_does_not_fit_its_model_is_refused(
     track: ProtectedTrack, tmp_path: Path, path: str, value: Any
 ) -> None:
-    content = track.certificate.to_json()
+    content = to_json(track.certificate)
     _set(path, value)(content)
     (tmp_path / "c.json").write_text(json.dumps(content))
     with pytest.raises(CertificateError, match="model"):
-        Certificate.load(tmp_path / "c.json").losses(city.model())
+        load_certificate(tmp_path / "c.json").check(city.model())
 
 
 def test_deep_nesting_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text("[" * 200_000)
     with pytest.raises(CertificateError, match="is not a certificate"):
-        Certificate.load(tmp_path / "c.json")
+        load_certificate(tmp_path / "c.json")
 
 
 def test_a_certificate_knows_its_track(track: ProtectedTrack) -> None:
     released = track.released
-    assert track.certificate.tells_of(released)
-    assert not track.certificate.tells_of(released.iloc[1:])
-    assert not track.certificate.tells_of(released.assign(latitude=released["latitude"] + 0.02))
+    assert track.certificate.describes(released)
+    assert not track.certificate.describes(released.iloc[1:])
+    assert not track.certificate.describes(released.assign(latitude=released["latitude"] + 0.02))
 
 
 def test_an_unknown_adversary_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CertificateError, match="must be one of known, near, any, got 'weak'"):
+    with pytest.raises(PriorError, match="must be one of known, near, any, got 'weak'"):
         protect_track(
             city.days(10, 11),
             city.model(),
             city.events_file(tmp_path),
             adversary="weak",  # type: ignore[arg-type]
         )
+
+
+def test_a_check_agrees_with_every_quantity_computed_by_itself(track: ProtectedTrack) -> None:
+    mobility, columns = city.model().mobility, track.certificate.columns()
+    prior = NearPrior(mobility.initial, 0.1)
+    check = track.certificate.check(city.model())
+    for verdict, protection in zip(check.verdicts, track.protections, strict=True):
+        event, sides = protection.event, protection.sides
+        expected = privacy_loss(event, mobility, columns, prior=prior, sides=sides)
+        np.testing.assert_allclose(verdict.losses, expected, rtol=1e-12, atol=1e-14)
+        for moved, each in ((verdict.rising, event), (verdict.falling, ~event)):
+            expected = privacy_loss(each, mobility, columns, prior=prior, sides="event")
+            np.testing.assert_allclose(moved, expected, rtol=1e-12, atol=1e-14)
+        assert verdict.before == pytest.approx(prior_odds(event, mobility), rel=1e-12)
+        after = posterior_odds(event, mobility, columns)
+        np.testing.assert_allclose(verdict.after, after, rtol=1e-12)
+
+
+def test_a_check_compiles_each_event_once(
+    track: ProtectedTrack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[Event] = []
+
+    def counted(event: Event, mobility: Mobility) -> EventModel:
+        compiled.append(event)
+        return EventModel(event, mobility)
+
+    monkeypatch.setattr(certificate_check, "EventModel", counted)
+    check = track.certificate.check(city.model())
+    assert check.kept
+    assert list(check.largest) == list(check.losses) == ["treatment", "odd"]
+    assert compiled == [p.event for p in track.protections]
+
+
+def test_a_check_says_which_promise_is_broken(track: ProtectedTrack) -> None:
+    treatment, odd = track.protections
+    tight = replace(track.certificate, protections=(replace(treatment, epsilon=0.01), odd))
+    check = tight.check(city.model())
+    assert not check.kept
+    assert [verdict.kept for verdict in check.verdicts] == [False, True]
+    worst, largest = check.losses["treatment"].argmax(), check.largest["treatment"]
+    assert str(check).splitlines()[0] == (
+        f"“treatment”: promised 0.01, largest loss {largest:.4f} at step {worst}: NOT KEPT"
+    )
+    assert repr(check) == "<Check: 1 of 2 promises kept>"
+
+
+def test_a_certificate_states_the_losses_it_was_released_with(track: ProtectedTrack) -> None:
+    found = track.certificate.check(city.model()).largest.values()
+    np.testing.assert_allclose(track.certificate.largest, list(found), rtol=1e-12)
+    stated = [p["largest_loss"] for p in to_json(track.certificate)["protections"]]
+    assert stated == list(track.certificate.largest)
+    assert f"The largest loss was {stated[0]:.4f}." in str(track.certificate)
+    assert track.certificate.without_events().largest == ()
+
+
+@pytest.mark.parametrize(
+    "calibration",
+    [
+        EveryOutput(decay=0.7, weakenings=5, refine=2),
+        OptimalRemap(loss="squared", spending="rolling", gap=0.2, rounds=3, time_limit=60),
+    ],
+)
+def test_the_algorithm_is_rebuilt_as_it_was_set(calibration: Calibration, tmp_path: Path) -> None:
+    used = Exponential(city.PLACE.grid, 0.3)
+    track = protect_track(
+        city.days(10, 11).head(2),
+        city.model(),
+        city.events_file(tmp_path),
+        mechanism=used,
+        calibration=calibration,
+        rho=0.2,
+    )
+    save_certificate(track.certificate, tmp_path / "c.json")
+    rebuilt = load_certificate(tmp_path / "c.json").protector(city.model())
+    assert rebuilt.mechanism == used
+    assert type(rebuilt.calibration) is type(calibration)
+    assert vars(rebuilt.calibration) == vars(calibration)
+    assert rebuilt.protections == track.protections
+    assert isinstance(rebuilt.prior, NearPrior)
+    assert rebuilt.prior.rho == 0.2
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "calibration", "obstacle"),
+    [
+        (
+            None,
+            OptimalRemap(loss=np.eye(25)),
+            "OptimalRemap was given an array as its loss",
+        ),
+        (
+            None,
+            OptimalRemap(np.eye(25)),
+            "OptimalRemap was given an array as its distances",
+        ),
+        (EmissionMatrix(np.eye(25)), None, "EmissionMatrix was given an array as its matrix"),
+        (
+            PlanarLaplace(Grid(5, 5, 2.0), 1),
+            None,
+            "PlanarLaplace was given a Grid as its grid",
+        ),
+    ],
+)
+def test_an_algorithm_with_a_matrix_of_its_own_cannot_be_rebuilt(
+    mechanism: Mechanism | None, calibration: Calibration | None, obstacle: str, tmp_path: Path
+) -> None:
+    track = protect_track(
+        city.days(10, 11).head(1),
+        city.model(),
+        city.events_file(tmp_path),
+        mechanism=mechanism,
+        calibration=calibration,
+    )
+    save_certificate(track.certificate, tmp_path / "c.json")
+    certificate = load_certificate(tmp_path / "c.json")
+    assert certificate.mechanism == track.certificate.mechanism
+    assert certificate.calibration == track.certificate.calibration
+    assert f"The algorithm cannot be rebuilt from this certificate: {obstacle}" in str(certificate)
+    with pytest.raises(CertificateError, match=f"cannot be rebuilt: {obstacle}"):
+        certificate.protector(city.model())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"name": "Retry"}, "Retry is not one of OptimalRemap, EveryOutput"),
+        ({"name": "EveryOutput", "decay": 0.5}, "has the settings decay, weakenings, refine"),
+        (
+            {"name": "EveryOutput", "decay": 0.5, "weakenings": 10**9, "refine": 0},
+            "weakenings of EveryOutput: 1,000,000,000, the limit is 1,000,000",
+        ),
+    ],
+)
+def test_an_algorithm_that_priste_does_not_have_is_not_built(
+    track: ProtectedTrack, settings: dict[str, Any], message: str
+) -> None:
+    other = replace(track.certificate, calibration=Recipe.from_json(settings))
+    with pytest.raises(CertificateError, match=message):
+        other.protector(city.model())

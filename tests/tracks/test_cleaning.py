@@ -32,7 +32,7 @@ def test_a_clean_track_is_kept_as_it_is() -> None:
         ({"latitude": (3, np.nan)}, "no coordinates", 1),
         ({"latitude": (3, 400.17)}, "impossible coordinates", 1),
         ({"longitude": (3, -181.0)}, "impossible coordinates", 1),
-        ({"time": (3, pd.NaT)}, "no time that can be read", 1),
+        ({"time": (3, pd.NaT)}, "unreadable time", 1),
         ({"time": (3, pd.Timestamp("2000-01-01T00:00:00Z"))}, "clock off", 1),
         ({"time": (3, pd.Timestamp("2100-01-01T00:00:00Z"))}, "clock off", 1),
         ({"latitude": (3, 53.5)}, "faster than 340 m/s", 1),

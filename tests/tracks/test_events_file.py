@@ -3,9 +3,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from priste import Grid, at, at_least, pattern, presence
+from priste import Grid, Protect, at, at_least, pattern, presence
 from priste.errors import EventsFileError
-from priste.tracks import Clock, LocalMap, NamedProtection, read_events
+from priste.tracks import Clock, LocalMap, read_events
 
 PLACE = LocalMap(Grid(10, 10, cell_size=1.0), 52.5, 13.4)
 CLOCK = Clock(pd.Timestamp("2024-05-03T00:00", tz="Europe/Berlin"), pd.Timedelta(hours=1))
@@ -60,7 +60,7 @@ ZONE = """{"type": "FeatureCollection", "features": [{"type": "Feature", "proper
 "coordinates": [[[13.39, 52.49], [13.391, 52.49], [13.39, 52.491]]]}}]}"""
 
 
-def load(tmp_path: Path, text: str, n_steps: int = 48) -> list[NamedProtection]:
+def load(tmp_path: Path, text: str, n_steps: int = 48) -> list[Protect]:
     (tmp_path / "zone.geojson").write_text(ZONE)
     (tmp_path / "events.toml").write_text(text)
     return read_events(tmp_path / "events.toml", PLACE, CLOCK, n_steps)
@@ -70,7 +70,7 @@ def test_each_day_can_be_an_event_of_its_own(tmp_path: Path) -> None:
     text = GOOD.replace('kind = "presence"', 'kind = "presence"\neach_day = true').replace(
         'days = ["mon", "tue", "wed", "thu", "fri"]', ""
     )
-    found = {p.name: p.protection for p in load(tmp_path, text)}
+    found = {p.name: p for p in load(tmp_path, text)}
     clinic = PLACE.circle(52.5, 13.4, 0.2)
     assert found["treatment 2024-05-03"].event == presence(clinic, range(9, 17))
     assert found["treatment 2024-05-04"].event == presence(clinic, range(33, 41))
@@ -82,7 +82,7 @@ def test_each_day_can_be_an_event_of_its_own(tmp_path: Path) -> None:
 
 
 def test_places_and_clocks_become_events(tmp_path: Path) -> None:
-    found = {p.name: p.protection for p in load(tmp_path, GOOD)}
+    found = {p.name: p for p in load(tmp_path, GOOD)}
     assert list(found) == ["treatment", "often", "secret"]  # commute has no epsilon of its own
     office = range(9, 17)  # the 3rd is a Friday, the 4th a Saturday
     clinic = PLACE.circle(52.5, 13.4, 0.2)
@@ -145,7 +145,7 @@ def test_places_and_clocks_become_events(tmp_path: Path) -> None:
         ),
         ("start = 2024-05-03T08:00:00\n", "start = 2025-05-03T08:00:00\n", "outside the stream"),
         ('"commute and not', '"commute xor not', "events.secret.expression cannot be read"),
-        ('"commute and not', '"walk and not', "events.secret.expression: 'walk' is no event"),
+        ('"commute and not', '"walk and not', "events.secret.expression: 'walk' is not an event"),
         ('"commute and not', '"len(commute) and not', "may use only names, and, or, not"),
         ('"commute and not', '"secret and not', "events.secret is defined by itself"),
         ("[windows.trip]", "[windows.trip", "events.toml is not TOML"),
@@ -171,7 +171,7 @@ def test_a_window_that_misses_the_stream_is_named(tmp_path: Path) -> None:
 
 
 def test_files_without_protection_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(EventsFileError, match="names no events"):
+    with pytest.raises(EventsFileError, match="has no events"):
         load(tmp_path, 'time_zone = "UTC"')
     with pytest.raises(EventsFileError, match="nothing would be protected"):
         load(
@@ -180,5 +180,5 @@ def test_files_without_protection_are_refused(tmp_path: Path) -> None:
             .replace('epsilon = 1\nsides = "event"', "")
             .replace("epsilon = 0.7", ""),
         )
-    with pytest.raises(EventsFileError, match="is not a file that can be read"):
+    with pytest.raises(EventsFileError, match="cannot be read"):
         read_events(tmp_path / "none.toml", PLACE, CLOCK, 5)

@@ -15,7 +15,7 @@ def test_noise_alone_tells_what_its_columns_tell(tmp_path: Path) -> None:
         today, city.model(), city.events_file(tmp_path), truth, adversary="known"
     )
     cells = city.PLACE.cell_at(today["latitude"], today["longitude"])
-    event, mobility = exposure.named.protection.event, city.model().mobility
+    event, mobility = exposure.protection.event, city.model().mobility
     expected = privacy_loss(
         event, mobility, list(np.eye(n)[cells]), prior=KnownPrior(mobility.initial)
     )

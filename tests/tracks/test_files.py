@@ -124,7 +124,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(
 
 
 def test_missing_files_and_tables_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TrackError, match="is not a file that can be read"):
+    with pytest.raises(TrackError, match="cannot be read"):
         read(tmp_path / "none.csv")
     with pytest.raises(TrackError, match="a track table has a column track"):
         write(pd.DataFrame({"time": [], "latitude": [], "longitude": []}), tmp_path / "a.csv")

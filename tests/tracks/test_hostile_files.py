@@ -35,13 +35,13 @@ from priste.errors import (
     TrackError,
 )
 from priste.tracks import (
-    Certificate,
     Clock,
     LocalMap,
     Model,
     clean,
     fit_model,
     limits,
+    load_certificate,
     load_model,
     names,
     protect_track,
@@ -51,6 +51,7 @@ from priste.tracks import (
     save_model,
     track_table,
 )
+from priste.tracks.certificate_file import to_json
 from tests.tracks import city
 
 Arrays = dict[str, Any]
@@ -193,7 +194,7 @@ def test_an_array_that_claims_more_than_it_has_is_not_allocated(
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    refused(ModelFileError, "'initial' claims another size", lambda: load_model(path))
+    refused(ModelFileError, "'initial' claims a size", lambda: load_model(path))
 
 
 def test_an_archive_that_unfolds_without_end_is_refused_unread(tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def test_an_archive_that_unfolds_without_end_is_refused_unread(tmp_path: Path) -
     refused(ModelFileError, "number of arrays: 4,400, the limit is", lambda: load_model(path))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
         archive.writestr("initial.npy", bytes(1000))
-    refused(ModelFileError, "compressed in a way", lambda: load_model(path))
+    refused(ModelFileError, "uses a compression", lambda: load_model(path))
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "lil", "dok"])
@@ -238,7 +239,7 @@ def test_a_sparse_matrix_with_an_index_astray_is_refused(kind: str) -> None:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
     events = city.events_file(tmp_path_factory.mktemp("events"))
     protected = protect_track(city.days(10, 11), city.model(), events, seed=1)
-    return json.dumps(protected.certificate.to_json())
+    return json.dumps(to_json(protected.certificate))
 
 
 def nested(depth: int) -> str:
@@ -248,7 +249,7 @@ def nested(depth: int) -> str:
 def event(text: str) -> Callable[[str], str]:
     def replaced(certificate: str) -> str:
         content = json.loads(certificate)
-        content["promises"][0]["event"] = "HERE"
+        content["protections"][0]["event"] = "HERE"
         return json.dumps(content).replace('"HERE"', text)
 
     return replaced
@@ -264,26 +265,26 @@ def event(text: str) -> Callable[[str], str]:
         (('"rows": 5', '"rows": 1' + "0" * 400), "more than 18 digits, the limit is 10,000"),
         (('"cell_size_km": 1.0', '"cell_size_km": 1e300'), "the limit is 20,000"),
         (('"latitude": 52.52', '"latitude": 1' + "0" * 400), "needs a latitude within 90"),
-        (('"epsilon": 0.8', '"epsilon": 1e308'), "the limit is 200"),
+        (('"epsilon": 0.8', '"epsilon": 1e308'), "at most 200"),
         (('"epsilon": 0.8', '"epsilon": 1' + "0" * 400), "must be a finite number"),
         (('"epsilon": 0.8', '"epsilon": 1e999'), "must be a finite number"),
-        (('"epsilon": 0.8', '"epsilon": NaN'), "NaN is no number of JSON"),
+        (('"epsilon": 0.8', '"epsilon": NaN'), "NaN is not a JSON number"),
         (('"rho": 0.1', '"rho": 1' + "0" * 400), "rho must lie in"),
-        (('"budget_per_km": 1.0', '"budget_per_km": 1e300'), "the limit is 1,000,000"),
+        (('"budget": 1.0', '"budget": 1e300'), "the limit is 1,000,000"),
         (('"step_seconds": 3600.0', '"step_seconds": 1e300'), "does not hold a certificate"),
         (('"step_seconds": 3600.0', '"step_seconds": 1e9'), "does not hold a certificate"),
         (('"start": "2024', '"start": "9999'), "between 1900 and 2200"),
         (('"start": "2024', '"start": "99999'), "does not hold a certificate"),
         (('"start": "2024', '"start": "2199'), None),
-        (('"name": "treatment"', '"name": "a\\u0007b"'), "cannot be printed"),
-        (('"name": "treatment"', '"name": "\\ud800"'), "cannot be printed"),
+        (('"name": "treatment"', '"name": "a\\u0007b"'), "contains an unprintable character"),
+        (('"name": "treatment"', '"name": "\\ud800"'), "contains an unprintable character"),
         (
             ('"name": "treatment"', '"name": "' + "a" * 100_000 + '"'),
             "100,000 characters, the limit",
         ),
-        (('"made_by": "', '"made_by": "\\u001b[2J'), "cannot be printed"),
+        (('"made_by": "', '"made_by": "\\u001b[2J'), "contains an unprintable character"),
         (('"caveats": ["', '"caveats": ["\\u0000'), "can be printed"),
-        (('"rho": 0.1', '"rho": 0.1, "rho": 0.2'), "a key stands twice"),
+        (('"rho": 0.1', '"rho": 0.1, "rho": 0.2'), "a key occurs twice"),
         (event('{"presence": {"cells": [0], "steps": [2000000000]}}'), "the limit is 1,000,000"),
         (event('{"presence": {"cells": [0], "steps": [999999]}}'), "100,000 steps are followed"),
         (event('{"presence": {"cells": [99], "steps": [1]}}'), "the map has 25 cells"),
@@ -309,9 +310,9 @@ def test_a_certificate_that_asks_for_too_much_is_refused(
     path = tmp_path / "c.json"
     path.write_text(text, encoding="utf-8")
     if match is None:
-        assert str(Certificate.load(path))
+        assert str(load_certificate(path))
     else:
-        refused(CertificateError, match, lambda: Certificate.load(path))
+        refused(CertificateError, match, lambda: load_certificate(path))
 
 
 def test_one_ticket_for_all_cells_takes_no_room_for_each(certificate: str, tmp_path: Path) -> None:
@@ -320,7 +321,7 @@ def test_one_ticket_for_all_cells_takes_no_room_for_each(certificate: str, tmp_p
     content["steps"] = 10_000
     content["releases"] = [{"step": t, "cell": 0, "tickets": 7} for t in range(10_000)]
     (tmp_path / "c.json").write_text(json.dumps(content))
-    columns = Certificate.load(tmp_path / "c.json").columns()
+    columns = load_certificate(tmp_path / "c.json").columns()
     assert len(columns[0]) == 10_000
     assert sum(column.base.nbytes for column in columns if column.base is not None) < 10**6
 
@@ -353,9 +354,15 @@ def with_region(shape: str) -> str:
         (chain(40, ("and", "and")), "conditions"),
         (chain(200, ("and", "or")), "conditions|define each other"),
         (city.EVENTS.replace("treatment", "a" * 100_000), "100,000 characters, the limit is 200"),
-        (city.EVENTS.replace("[events.quiet]", '[events."a\\u0007"]'), "cannot be printed"),
-        (city.EVENTS.replace("[events.quiet]", '[events."a\\u202e"]'), "cannot be printed"),
-        (city.EVENTS.replace('"clinic"', '"' + "x" * 100_000 + '"'), "which is no region"),
+        (
+            city.EVENTS.replace("[events.quiet]", '[events."a\\u0007"]'),
+            "contains an unprintable character",
+        ),
+        (
+            city.EVENTS.replace("[events.quiet]", '[events."a\\u202e"]'),
+            "contains an unprintable character",
+        ),
+        (city.EVENTS.replace('"clinic"', '"' + "x" * 100_000 + '"'), "which is not a region"),
         (city.EVENTS + "[x]\ny = " + "[" * 100_000, "is not TOML: the nesting"),
         (city.EVENTS + "[x]\ny = " + "{a=" * 100_000, "is not TOML: the nesting"),
         (city.EVENTS + ".".join(["a"] * 100_000) + " = 1", "the parts of a key"),
@@ -380,7 +387,7 @@ def with_region(shape: str) -> str:
         ),
         (with_region("cells = [1" + "0" * 400 + "]"), "regions.clinic"),
         (with_region('geojson = "/dev/zero"'), "it is a folder, a pipe or a device"),
-        (with_region('geojson = "a\\u0000b"'), "is not a file that can be read"),
+        (with_region('geojson = "a\\u0000b"'), "cannot be read"),
         (with_region("geojson = [[1]]"), "regions.clinic.geojson"),
         (city.EVENTS.replace("treatment and", "not " * 2_000 + "treatment and"), "expression"),
         (city.EVENTS.replace("treatment and", "(" * 300 + "treatment and"), "cannot be read"),
@@ -390,8 +397,8 @@ def with_region(shape: str) -> str:
         (city.EVENTS.encode("utf-16"), "is not TOML"),
         (b"\xff\xfe\x00", "is not TOML"),
         (b"\0", "is not TOML"),
-        (b"", "names no events"),
-        (b"\xef\xbb\xbf", "names no events"),
+        (b"", "has no events"),
+        (b"\xef\xbb\xbf", "has no events"),
     ],
 )
 def test_an_events_file_that_asks_for_too_much_is_refused(
@@ -408,7 +415,7 @@ def test_an_events_file_that_asks_for_too_much_is_refused(
             '{"type": "Polygon", "coordinates": [[[1' + "0" * 400 + ", 2], [3, 4], [5, 6]]]}",
             "corners",
         ),
-        ('{"type": "Polygon", "coordinates": [[[NaN, 2], [3, 4], [5, 6]]]}', "no number of JSON"),
+        ('{"type": "Polygon", "coordinates": [[[NaN, 2], [3, 4], [5, 6]]]}', "not a JSON number"),
         ('{"type": "Polygon", "coordinates": [7]}', "is not GeoJSON"),
         ('{"type": "Polygon", "coordinates": [[[1, 2], [3], [5, 6]]]}', "corners"),
         ('{"features": 3}', "is not GeoJSON"),
@@ -476,10 +483,10 @@ WHEN = "2024-05-06T08:00:00Z"
         ("a.geojson", "", "is not JSON"),
         ("a.geojson", "[" * 100_000, "the nesting of its lists"),
         ("a.geojson", POINT % ("[" * 70 + "]" * 70), "the nesting of its lists"),
-        ("a.geojson", POINT.replace("1, 2", "NaN, 2") % "{}", "NaN is no number"),
+        ("a.geojson", POINT.replace("1, 2", "NaN, 2") % "{}", "NaN is not a JSON number"),
         ("a.geojson", POINT.replace("1, 2", "9" * 5_000 + ", 2") % "{}", "is not JSON"),
         ("a.geojson", POINT.replace("1, 2", "1" + "0" * 400 + ", 2") % '{"time": 1}', "a.geojson"),
-        ("a.geojson", POINT % '{"a": 1, "a": 2}', "a key stands twice"),
+        ("a.geojson", POINT % '{"a": 1, "a": 2}', "a key occurs twice"),
         ("a.geojson", POINT % "[[1]]", "feature 0 cannot be read"),
         ("a.geojson", POINT % '{"time": {}}', None),
         ("a.geojson", POINT % f'{{"time": "{WHEN}", "user": {{}}, "track": [1]}}', None),
@@ -516,7 +523,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, suffix: str) -> None
     for name in ("pipe", "zero", "folder"):
         path = tmp_path / f"{name}{suffix}"
         refused(TrackError, "it is a folder, a pipe or a device", partial(read, path))
-    for load in (Certificate.load, load_model):
+    for load in (load_certificate, load_model):
         refused(PristeError, "it is a folder, a pipe or a device", partial(load, path))
     if suffix == ".plt":
         refused(TrackError, "it is a folder, a pipe or a device", lambda: read_geolife(tmp_path))
@@ -654,7 +661,7 @@ def test_a_map_of_the_world_is_refused() -> None:
         ("fit", "old.csv", "-o", "new.npz", "--bounds", "-90,-180,90,180"),
         ("fit", "old.csv", "-o", "new.npz", "--bounds", "1e999,2,3,4"),
         ("fit", "old.csv", "-o", "new.npz", "--column", "time=" + "x" * 10_000),
-        ("fit", "old.csv", "-o", "new.npz", "--zone", "\x1b[2J"),
+        ("fit", "old.csv", "-o", "new.npz", "--time-zone", "\x1b[2J"),
         ("simulate", "-m", "model.npz", "-o", "new.csv", "--start", "9999-12-31"),
         ("simulate", "-m", "model.npz", "-o", "new.csv", "--days", "2000000000"),
         ("explain", "/dev/zero"),

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from priste import Protect, at
 from priste.errors import TrackError
 from priste.tracks import Stream, protect_track
 from tests.tracks import city
@@ -55,7 +56,16 @@ def test_one_person_at_a_time() -> None:
 
 
 def test_a_track_that_is_empty_or_elsewhere_is_refused() -> None:
-    with pytest.raises(TrackError, match="no fixes left"):
+    with pytest.raises(TrackError, match="has no fixes to protect"):
         Stream.of(city.days(10, 11).head(0), city.model())
-    with pytest.raises(TrackError, match="no fix of the track lies on the model's map"):
+    with pytest.raises(TrackError, match="no fix lies on the model's map"):
         Stream.of(city.days(10, 11).assign(latitude=10.0), city.model())
+
+
+def test_a_protection_without_a_name_goes_by_its_position() -> None:
+    here, there = Protect(at(3, 5), 0.5, name="here"), Protect(at(4, 6), 0.7)
+    result = protect_track(city.days(10, 11), city.model(), [here, there], seed=0)
+    assert result.protections == (here, there)
+    assert result.certificate.names == ["here", "event 2"]
+    assert {"loss here", "loss event 2"} <= set(result.diary)
+    assert "About “event 2” (at {4} at step 6): ε = 0.7" in str(result.certificate)

@@ -75,7 +75,7 @@ def test_daylight_saving_does_not_bend_the_clock() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(TrackError, match="needs a time zone"):
         Clock(pd.Timestamp("2024-05-01"), pd.Timedelta(minutes=1))
-    with pytest.raises(TrackError, match="above zero"):
+    with pytest.raises(TrackError, match="longer than zero"):
         Clock(pd.Timestamp("2024-05-01", tz="UTC"), pd.Timedelta(0))
     table = fixes([0], [5])
     table.loc[0, "time"] = pd.NaT

@@ -45,7 +45,7 @@ def test_times_without_a_zone_need_one_and_daylight_saving_is_right() -> None:
     assert table["time"].dt.hour.tolist() == [11, 10]
     naive = frame(time=pd.to_datetime(["2024-01-01T12:00:00", "2024-07-01T12:00:00"]))
     assert track_table(naive, time_zone="Europe/Berlin")["time"].equals(table["time"])
-    with pytest.raises(TrackError, match="time_zone='Mars/Base' is not a zone"):
+    with pytest.raises(TrackError, match="time_zone='Mars/Base' is not a known time zone"):
         track_table(given, time_zone="Mars/Base")
 
 

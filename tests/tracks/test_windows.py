@@ -62,7 +62,7 @@ def test_another_time_zone_is_another_clock() -> None:
     [
         ({"time_zone": "Mars/Base"}, "time_zone 'Mars/Base' is not known"),
         ({"opens": time(9)}, "needs both"),
-        ({"opens": time(9), "closes": time(9)}, "no time at all"),
+        ({"opens": time(9), "closes": time(9)}, "leaves no time"),
         ({"days": ("monday",)}, "days are mon, tue, wed, thu, fri, sat, sun, not .monday"),
         (
             {

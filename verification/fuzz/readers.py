@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from priste.tracks import Certificate, clean, event_json, load_model, read, read_events
+from priste.tracks import clean, event_json, load_certificate, load_model, read, read_events
+from priste.tracks.certificate_file import to_text
 from verification.fuzz.mutations import blind, tokens
 from verification.fuzz.spoilers import (
     spoil_certificate,
@@ -75,7 +76,7 @@ def read_track(path: Path) -> None:
 def read_secrets(path: Path) -> None:
     """Read an events file, and write its events out."""
     for named in read_events(path, PLACE, CLOCK, STEPS):
-        event_json.to_json(named.protection.event)
+        event_json.to_json(named.event)
         repr(named)
 
 
@@ -88,9 +89,9 @@ def read_model(path: Path) -> None:
 
 def read_certificate(path: Path) -> None:
     """Load a certificate, say what it means and write it again."""
-    shown = Certificate.load(path)
+    shown = load_certificate(path)
     str(shown)
-    shown.to_text()
+    to_text(shown)
 
 
 def _text(suffix: str) -> Callable[[], bytes]:

@@ -20,9 +20,9 @@ from verification.fuzz.valid import certificate, track
 def spoil_certificate(_: bytes, random: Random) -> bytes:
     """Change values of a certificate, or its event for a random one."""
     content = value(certificate(), random)
-    if random.random() < 0.3 and isinstance(content.get("promises"), list):
+    if random.random() < 0.3 and isinstance(content.get("protections"), list):
         event = _random_event(random, random.choice((1, 2, 5, 40)))
-        content["promises"] = [{"name": "a", "epsilon": 1.0, "sides": "both", "event": event}]
+        content["protections"] = [{"name": "a", "epsilon": 1.0, "sides": "both", "event": event}]
     return as_json(content, random)
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from priste import Grid, Mobility
 from priste.tracks import Clock, LocalMap, Model, as_track, protect_track, save_model, write
+from priste.tracks.certificate_file import to_json
 
 EVENTS = """
 time_zone = "Europe/Berlin"
@@ -81,7 +82,7 @@ def certificate() -> dict[str, Any]:
         events.write_text(EVENTS.replace("each_day = true", ""))
         table = pd.concat([track(), track().assign(time=track()["time"] + pd.Timedelta(days=1))])
         protected = protect_track(table, model(), events, seed=1)
-    return protected.certificate.to_json()
+    return to_json(protected.certificate)
 
 
 @cache

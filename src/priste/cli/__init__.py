@@ -14,9 +14,10 @@ from priste.cli.release import protect, quantify
 
 app = typer.Typer(
     name="priste",
-    help="Keep events secret in location streams: learn a model, protect tracks, check promises.",
-    epilog="Exit codes: 0 done, 1 our defect, 2 not understood (or packages are missing), "
-    "3 bad input, 4 promise not kept, 5 not read or written.",
+    help="Keep events secret in location streams: fit a model, protect tracks, audit certificates.",
+    epilog="Exit codes: 0 success, 1 internal error, 2 usage error or missing packages, 3 bad "
+    "input, 4 a promise is not kept, 5 a file cannot be read or written, 128 + n ended by signal "
+    "n. Output is atomic: all files or none.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # they would print local variables, and those are secrets
@@ -24,7 +25,7 @@ app = typer.Typer(
 
 
 def show_version(asked: bool) -> None:
-    """Say which version this is, and end."""
+    """Print the version and exit."""
     if asked:
         say(f"priste {__version__}")
         raise typer.Exit
@@ -44,10 +45,10 @@ def before_any_command(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the files it makes.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Of the synthetic city and the draws.")] = 2019,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Seed of the synthetic city and of the draws.")] = 2019,
 ) -> None:
-    """Do the whole job on a synthetic city: fit, protect, audit, report."""
+    """Fit, protect, audit and report on a synthetic city."""
     with working("demo"):
         for line in story.tell(out, seed):
             say(line)

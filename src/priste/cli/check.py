@@ -1,75 +1,49 @@
-"""What a certificate is worth, computed again, and what it means."""
+"""Check a certificate, and say what it means."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from priste.auditing import audit as follow
 from priste.cli.console import NOT_KEPT, as_json, say, working
-from priste.cli.options import CALIBRATIONS, MECHANISMS, Json, ModelFile, Seed, made
+from priste.cli.options import Json, ModelFile, Seed
 from priste.cli.prices import prices_of_adversaries
 from priste.errors import CertificateError
-from priste.protection import Protect
-from priste.protector import Protector
-from priste.tracks import Certificate, load_model, read
-from priste.tracks.certificate import adversary_in_words, adversary_prior
+from priste.tracks import load_certificate, load_model, read
 from priste.wording import as_factor, promise
-from priste.worst_case import GUARD
 
 
 def audit(
-    certificate: Annotated[Path, typer.Argument(help="A certificate of `priste protect`.")],
+    certificate: Annotated[Path, typer.Argument(help="A certificate written by `priste protect`.")],
     model: ModelFile,
     track: Annotated[
-        Path | None, typer.Option(help="The released track, to compare with the certificate.")
+        Path | None, typer.Option(help="Also check that this is the track that was released.")
     ] = None,
     samples: Annotated[
         int,
         typer.Option(
-            help="Also follow this many streams of the algorithm itself (a lower bound).", min=0
+            help="Also follow this many random streams of the algorithm (a lower bound).", min=0
         ),
     ] = 0,
     steps: Annotated[
-        int | None, typer.Option(help="How many releases of each to follow (default: all).", min=1)
+        int | None, typer.Option(help="Releases to follow in each stream (default: all).", min=1)
     ] = None,
     seed: Seed = None,
     json: Json = False,
 ) -> None:
-    """Compute again, from the certificate and the model, what a protected track tells.
+    """Check a certificate: compute every loss again from it and its model.
 
     Exits with 4 if a promise is not kept.
     """
-    learned, shown = load_model(model), Certificate.load(certificate)
-    if track is not None and not shown.tells_of(read(track)):
+    learned, shown = load_model(model), load_certificate(certificate)
+    if track is not None and not shown.describes(read(track)):
         raise CertificateError(f"{track.name} is not the track that {certificate.name} is about")
     with working("computing"):
-        losses = shown.losses(learned)
-    result: dict[str, Any] = {
-        p.name: {
-            "epsilon": p.epsilon,
-            "sides": p.sides,
-            "largest loss": float(losses[p.name].max()),
-            "at step": int(losses[p.name].argmax()),
-            "kept": bool(losses[p.name].max() <= p.epsilon + GUARD),
-        }
-        for p in shown.promises
-    }
-    kept = all(found["kept"] for found in result.values())
-    followed = None
+        check = shown.check(learned)
+    kept, followed = check.kept, None
     if samples:
-        mobility = learned.mobility_from(shown.clock.start)
-        protector = Protector(
-            mobility,
-            made(MECHANISMS, shown.mechanism, learned.place.grid, shown.budget),
-            [
-                Protect(p.event, p.epsilon, sides=p.sides)
-                for p in shown.promises
-                if p.event is not None
-            ],
-            prior=adversary_prior(shown.adversary, mobility, shown.rho),
-            calibration=made(CALIBRATIONS, shown.calibration),
-        )
+        protector = shown.protector(learned)
         length = shown.n_steps if steps is None else min(steps, shown.n_steps)
         with working("following") as progress:
             followed = follow(protector, length, samples=samples, seed=seed, progress=progress)
@@ -78,8 +52,17 @@ def audit(
         algorithm = None if followed is None else {"kept": followed.kept, "streams": samples}
         as_json(
             {
-                "promises": result,
-                "against": adversary_in_words(shown.adversary, shown.rho),
+                "protections": {
+                    verdict.name: {
+                        "epsilon": verdict.protection.epsilon,
+                        "sides": verdict.protection.sides,
+                        "largest loss": verdict.largest,
+                        "at step": verdict.worst_step,
+                        "kept": verdict.kept,
+                    }
+                    for verdict in check.verdicts
+                },
+                "against": str(shown.adversary),
                 "caveats": list(shown.caveats),
                 "algorithm": algorithm,
                 "kept": kept,
@@ -89,13 +72,8 @@ def audit(
         for sentence in shown.sentences():
             say(f"- {sentence}")
         say("\nComputed again from the certificate and its model:")
-        for p in shown.promises:
-            found = result[p.name]
-            verdict = "kept" if found["kept"] else "NOT KEPT"
-            say(
-                f"  “{p.name}”: promised {p.epsilon:g}, largest loss {found['largest loss']:.4f} "
-                f"at step {found['at step']}: {verdict}"
-            )
+        for verdict in check.verdicts:
+            say(f"  {verdict}")
         if followed is not None:
             say()
             say(followed)
@@ -105,33 +83,33 @@ def audit(
 
 def explain(
     certificate: Annotated[
-        Path | None, typer.Argument(help="A certificate of `priste protect`.")
+        Path | None, typer.Argument(help="A certificate written by `priste protect`.")
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Explain a number instead of a certificate.")
+        float | None, typer.Option(help="Explain an ε instead of a certificate.")
     ] = None,
     adversaries: Annotated[
-        bool, typer.Option("--adversaries", help="Show what each adversary costs, on a small map.")
+        bool,
+        typer.Option("--adversaries", help="Compare the cost of each adversary on a small map."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Say what a certificate, or an ε, means, or what it costs to be safe from whom."""
+    """Say what a certificate or an ε means, or what each adversary costs."""
     if (certificate is not None) + (epsilon is not None) + adversaries != 1:
         raise CertificateError("give a certificate, or --epsilon, or --adversaries")
     if adversaries:
         with working("computing"):
             prices, constant = prices_of_adversaries()
         sentences = [
-            "The least mean error of a first release, in cells of a map of 6 × 6, for ε = 0.5 and "
-            "people with local habits; one answer for everybody has "
-            f"{constant:.2f}:",
+            "The least mean error of a first release on a map of 6 × 6 cells, in cells, for "
+            f"ε = 0.5 and people who move locally (always the same cell: {constant:.2f}):",
             *(f"{price.error:.2f}  {price.adversary}" for price in prices),
         ]
     elif certificate is not None:
-        sentences = list(Certificate.load(certificate).sentences())
+        sentences = list(load_certificate(certificate).sentences())
     else:
         if epsilon is None or not 0 < epsilon < 700:
-            raise CertificateError(f"ε must lie above 0 (and below 700), got {epsilon}")
+            raise CertificateError(f"ε must lie between 0 and 700, got {epsilon}")
         factor = f"ε = {epsilon:g}: no odds change by more than a factor {as_factor(epsilon)}."
         sentences = [factor] + [
             f"{promise(epsilon, odds).capitalize()}." for odds in (1 / 99, 1 / 9, 1.0, 9.0)

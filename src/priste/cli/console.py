@@ -1,7 +1,8 @@
-"""What the command says and how it ends: text or JSON, progress, errors, exit codes."""
+"""What the command prints and how it ends: text or JSON, progress, errors, exit codes."""
 
 import json
 import re
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,11 +14,15 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from priste.errors import PristeError
 from priste.progress import Progress as Report
+from priste.tracks.atomic_files import SIGNALS
 
-BAD_INPUT, NOT_KEPT, NOT_WRITTEN = 3, 4, 5
-"""Exit codes beside 0 (done), 1 (a defect of ours) and 2 (the command was not understood)."""
+BAD_INPUT, NOT_KEPT, FILE_ERROR = 3, 4, 5
+"""Exit codes beside 0 (success), 1 (internal error) and 2 (usage error)."""
 
-_ASIDE = r"\.[0-9a-f]{8}\.(partial|before)$"  # files are written under such names first
+SIGNALLED = 128
+"""The exit code of a command that a signal ended, less the number of the signal."""
+
+_PARTIAL = r"\.[0-9a-f]{8}\.(partial|before)$"  # how the names of unfinished files end
 
 PATIENCE = 2.0
 """Seconds after which work shows its progress."""
@@ -27,12 +32,12 @@ _text = Console(highlight=False, soft_wrap=True)
 
 
 def say(text: object = "") -> None:
-    """Print text for a person; what could steer the terminal is left out."""
+    """Print text for a person, without control characters."""
     _text.print(_tame(str(text)), markup=False)
 
 
 def note(text: str) -> None:
-    """Print a remark that is no result: to standard error."""
+    """Print a remark to standard error."""
     _errors.print(_tame(text), markup=False)
 
 
@@ -47,10 +52,7 @@ def as_json(value: dict[str, Any]) -> None:
 
 @contextmanager
 def working(label: str) -> Iterator[Report]:
-    """Give a progress to report to; after two seconds a bar shows it, if anybody looks.
-
-    Until the first report the bar only says that there is work.
-    """
+    """Give a function to report progress to; a terminal shows a bar after two seconds."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -71,16 +73,47 @@ def working(label: str) -> Iterator[Report]:
             bar.stop()
 
 
+class Interrupted(BaseException):
+    """A signal asked the command to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
 @contextmanager
-def clear_errors() -> Iterator[None]:
-    """Turn what went wrong on purpose into one clear line and an exit code."""
+def interruptible() -> Iterator[None]:
+    """Turn signals that ask the command to end into an exception, so that it can clean up."""
+
+    def interrupt(number: int, _: object) -> None:
+        raise Interrupted(number)
+
+    usual = {
+        each: signal.signal(each, interrupt)
+        for each in SIGNALS
+        if signal.getsignal(each) != signal.SIG_IGN  # as under nohup
+    }
     try:
         yield
+    finally:
+        for each, handler in usual.items():
+            signal.signal(each, handler)
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Turn expected errors into one clear line and an exit code."""
+    try:
+        with interruptible():
+            yield
+    except Interrupted as error:
+        note(f"priste: ended by {signal.Signals(error.number).name}; no file is half written")
+        sys.exit(SIGNALLED + error.number)
     except PristeError as error:
         note(f"priste: {error}")
         sys.exit(BAD_INPUT)
     except OSError as error:
-        where = f" {re.sub(_ASIDE, '', str(error.filename))}" if error.filename else ""
+        where = f" {re.sub(_PARTIAL, '', str(error.filename))}" if error.filename else ""
         why = error.strerror or str(error) or type(error).__name__
-        note(f"priste: cannot write or read{where}: {why}; nothing was left half done")
-        sys.exit(NOT_WRITTEN)
+        note(f"priste: cannot read or write{where}: {why}; no file is half written")
+        sys.exit(FILE_ERROR)

@@ -1,4 +1,4 @@
-"""From tracks to a model of how people move, and from a model to made-up tracks."""
+"""Fit a model of how people move, and simulate tracks from it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,9 +17,8 @@ from priste.cli.options import (
     Seed,
     Since,
     Until,
-    Zone,
+    bounds_of,
     first_days,
-    four,
     moment,
     read_tracks,
     refuse_existing,
@@ -27,49 +26,56 @@ from priste.cli.options import (
 )
 from priste.errors import TrackError
 from priste.tracks import LocalMap, as_track, fit_model, load_model, save_model
+from priste.tracks.atomic_files import atomic_file
 from priste.tracks.certificate import in_words
 from priste.tracks.files import checked_suffix, write_as
 from priste.tracks.limits import MAX_STEPS, at_most
-from priste.tracks.outputs import aside
 from priste.tracks.windows import day_start
 
 
 def fit(
-    tracks: Annotated[list[Path], typer.Argument(help="Track files, or folders of Geolife.")],
+    tracks: Annotated[list[Path], typer.Argument(help="Track files or Geolife folders.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
     step: Annotated[str, typer.Option(help="Length of a step, such as 10min or 1h.")] = "10min",
-    cells: Annotated[int, typer.Option(help="About how many cells the map has.")] = 400,
+    cells: Annotated[int, typer.Option(help="The map has about this many cells.")] = 400,
     bounds: Annotated[
         str | None, typer.Option(help="South,west,north,east of the map, in degrees.")
     ] = None,
-    time_zone: Annotated[str, typer.Option(help="The zone whose days and hours count.")] = "UTC",
-    time_of_day: Annotated[bool, typer.Option(help="Learn each step of the day apart.")] = False,
-    order: Annotated[int, typer.Option(help="How many last cells the next one depends on.")] = 1,
-    smoothing: Annotated[float, typer.Option(help="Weight of what was not observed.")] = 1.0,
+    time_zone: Annotated[
+        str | None,
+        typer.Option(
+            help="Zone of the model's days and hours (default: UTC), and of times without a zone."
+        ),
+    ] = None,
+    time_of_day: Annotated[
+        bool, typer.Option(help="Fit a matrix for each step of the day.")
+    ] = False,
+    order: Annotated[int, typer.Option(help="The next cell depends on this many before it.")] = 1,
+    smoothing: Annotated[float, typer.Option(help="Weight of moves that were not observed.")] = 1.0,
     outside: OffMap = "drop",
     share: Annotated[
-        float, typer.Option(help="Learn from this share of the days, the first ones.")
+        float, typer.Option(help="Fit to the first days only: this share of them.")
     ] = 1.0,
-    zone: Zone = None,
     column: Columns = None,
     since: Since = None,
     until: Until = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Learn a map and how people move on it from tracks."""
+    """Fit a model to tracks: a map, and how people move on it."""
     refuse_existing([out], force=force)
     refuse_same([out], tracks)
-    table, account = read_tracks(tracks, zone, column, since, until, time_zone)
-    table = first_days(table, share, time_zone)
-    place = None if bounds is None else LocalMap.within(*four(bounds), cells=cells)
-    with working("learning"):
+    zone = time_zone or "UTC"
+    table, account = read_tracks(tracks, time_zone, column, since, until, zone)
+    table = first_days(table, share, zone)
+    place = None if bounds is None else LocalMap.within(*bounds_of(bounds), cells=cells)
+    with working("fitting"):
         model = fit_model(
             table,
             step=step,
             place=place,
             cells=cells,
-            time_zone=time_zone,
+            time_zone=zone,
             time_of_day=time_of_day,
             order=order,
             smoothing=smoothing,
@@ -77,7 +83,7 @@ def fit(
         )
     save_model(model, out)
     grid = model.place.grid
-    days = table["time"].dt.tz_convert(time_zone).dt.date
+    days = table["time"].dt.tz_convert(zone).dt.date
     result = {
         "model": str(out),
         "fingerprint": model.fingerprint,
@@ -91,23 +97,23 @@ def fit(
         return
     say(account)
     say(f"\n{result['map']}, steps of {in_words(model.step)}")
-    say(f"learned from {len(table):,} fixes, {result['days']}: {result['moves']:,} moves")
+    say(f"fitted to {len(table):,} fixes, {result['days']}: {result['moves']:,} moves")
     unseen = model.provenance["cells never left"]
     if unseen:
-        say(f"{unseen} of {grid.n_cells} cells were never left; how people leave them is a guess")
-    say(f"{out}: a model of these people's habits, readable by you alone. Keep it so.")
+        say(f"{unseen} of {grid.n_cells} cells were never left: moves from them are guesses")
+    say(f"{out}: a model of these people's habits. Only you can read it; keep it private.")
 
 
 def simulate(
     model: ModelFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="The track file to write.")],
-    days: Annotated[int, typer.Option(help="How many days, a track each.", min=1)] = 1,
+    days: Annotated[int, typer.Option(help="Number of days, one track each.", min=1)] = 1,
     start: Annotated[str, typer.Option(help="The first day.")] = "2024-01-01",
     seed: Seed = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Draw made-up tracks from a model."""
+    """Simulate tracks from a model."""
     refuse_existing([out], force=force)
     learned = load_model(model)
     first = moment(start, learned.time_zone)
@@ -125,12 +131,10 @@ def simulate(
             )
             progress((day + 1) / days)
         table, suffix = pd.concat(tracks, ignore_index=True), checked_suffix(out)
-        with aside(out, private=True) as partial:
+        with atomic_file(out, private=True) as partial:
             write_as(table, partial, suffix)
     if json:
         as_json({"track": str(out), "days": days, "fixes": days * steps})
     else:
-        say(
-            f"{out}: {days} day(s) of {steps} fixes, made up from the habits of those in the model."
-        )
-        say("Together such days show these habits, so the file is readable by you alone.")
+        say(f"{out}: {days} day(s) of {steps} fixes, simulated from the habits in the model.")
+        say("Many such days reveal these habits, so only you can read the file.")

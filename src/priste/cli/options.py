@@ -1,9 +1,9 @@
 """The options of the command, and how they become objects."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import pandas as pd
 import typer
@@ -15,48 +15,52 @@ from priste.errors import TrackError
 from priste.mechanisms import Exponential, NoNoise, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism
 from priste.tracks import Account, clean, read, read_geolife
-from priste.tracks.certificate import Adversary
+from priste.tracks.adversary import AdversaryKind
 from priste.tracks.limits import moment_within, refusing
 from priste.tracks.places import Outside
 from priste.tracks.windows import zone as known_zone
 
-Made = TypeVar("Made")
-
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 ModelFile = Annotated[Path, typer.Option("--model", "-m", help="A model made by `priste fit`.")]
-EventsFile = Annotated[Path, typer.Option("--events", "-e", help="What is secret: a TOML file.")]
-Zone = Annotated[
-    str | None, typer.Option("--zone", help="The zone of times that have none, such as UTC.")
+EventsFile = Annotated[
+    Path, typer.Option("--events", "-e", help="The events to protect: a TOML file.")
+]
+TimeZone = Annotated[
+    str | None, typer.Option("--time-zone", help="Zone of times without one, such as UTC.")
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", help="Which column is which, such as time=ts; repeat as needed."),
+    typer.Option("--column", help="Name of a column, such as time=ts; repeat for others."),
 ]
 Since = Annotated[str | None, typer.Option("--from", help="Use fixes from this day or moment on.")]
 Until = Annotated[str | None, typer.Option("--until", help="Use fixes before this day or moment.")]
-Who = Annotated[
-    Adversary,
+Against = Annotated[
+    AdversaryKind,
     typer.Option(
         "--adversary",
-        help="Whose belief about the start is bounded: known (just the model's), near (the "
-        "model's but for a share --rho that may be anything), any (whatever they believe).",
+        help="The observer an ε holds against, by their belief about the start: known (the "
+        "model's), near (the model's, but for a share --rho that may be anything), any.",
     ),
 ]
-Rho = Annotated[float, typer.Option("--rho", help="The free share of the belief for `near`.")]
+Rho = Annotated[
+    float, typer.Option("--rho", help="The free share of the belief of a `near` adversary.")
+]
 Budget = Annotated[
-    float, typer.Option("--budget", help="Budget of the noise per kilometre (for none: at most 1).")
+    float,
+    typer.Option("--budget", help="Budget of the noise per kilometre; with no noise, at most 1."),
 ]
 Noise = Annotated[
     Literal["planar-laplace", "exponential", "none"],
-    typer.Option("--mechanism", help="The noise; with none, only the events are protected."),
+    typer.Option("--mechanism", help="The noise; none protects the events only."),
 ]
 OffMap = Annotated[
-    Outside, typer.Option("--outside", help="Fixes off the map: to its border, dropped, refused.")
+    Outside,
+    typer.Option("--outside", help="Clamp fixes off the map to its border, drop or refuse them."),
 ]
 Seed = Annotated[
     int | None,
     typer.Option(
-        "--seed", min=0, help="Reproducible draws. No protection from who knows the seed."
+        "--seed", min=0, help="Reproducible draws: no protection from anyone who knows the seed."
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
@@ -64,7 +68,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that are alr
 
 def read_tracks(
     paths: Sequence[Path],
-    zone: str | None,
+    time_zone: str | None,
     column: list[str] | None,
     since: str | None,
     until: str | None,
@@ -77,7 +81,7 @@ def read_tracks(
     names = dict(_named(pair) for pair in column or [])
     with working("reading"):
         tables = [
-            read_geolife(path) if path.is_dir() else read(path, columns=names, time_zone=zone)
+            read_geolife(path) if path.is_dir() else read(path, columns=names, time_zone=time_zone)
             for path in paths
         ]
         if len(tables) > 1:  # tracks of different files stay apart
@@ -107,7 +111,7 @@ def _named(pair: str) -> tuple[str, str]:
 def first_days(table: pd.DataFrame, share: float, zone: str) -> pd.DataFrame:
     """Return the fixes of the first share of the days that have any."""
     if not 0 < share <= 1:
-        raise TrackError(f"--share must lie above 0 and at most at 1, got {share}")
+        raise TrackError(f"--share must lie in (0, 1], got {share}")
     known_zone(zone)
     day = table["time"].dt.tz_convert(zone).dt.date
     days = sorted(day.unique())
@@ -117,7 +121,7 @@ def first_days(table: pd.DataFrame, share: float, zone: str) -> pd.DataFrame:
 def moment(text: str, zone: str) -> pd.Timestamp:
     """Return a day or a moment; one without a zone is in the given zone."""
     known_zone(zone)
-    with refusing(f"{shown(text)} is no day or moment such as 2024-05-01", TrackError):
+    with refusing(f"{shown(text)} is not a day or a moment such as 2024-05-01", TrackError):
         found = pd.Timestamp(text)
         moment_within(found if found.tz else found.tz_localize("UTC"), "it", TrackError)
         if found.tz is not None:
@@ -125,7 +129,7 @@ def moment(text: str, zone: str) -> pd.Timestamp:
         return found.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
 
 
-def four(bounds: str) -> tuple[float, float, float, float]:
+def bounds_of(bounds: str) -> tuple[float, float, float, float]:
     """Return the four numbers of a text such as 39.7,116.2,40.1,116.6."""
     try:
         south, west, north, east = (float(part) for part in bounds.split(","))
@@ -147,23 +151,15 @@ CALIBRATIONS: dict[str, type[Calibration]] = {
 }
 
 
-def made(known: Mapping[str, type[Made]], name: str, *arguments: object) -> Made:
-    """Return the object of that name; a certificate has the name of its class."""
-    for ours, kind in known.items():
-        if name in (ours, kind.__name__):
-            return kind(*arguments)
-    raise TrackError(f"{name!r} is not one of {', '.join(known)}")
-
-
 def refuse_existing(paths: Sequence[Path], *, force: bool, why: str = "") -> None:
-    """Refuse to replace what is there unless that is wanted."""
+    """Refuse to replace existing files unless `force` is set."""
     there = [str(path) for path in paths if path.exists()]
     if there and not force:
-        raise TrackError(f"{', '.join(there)} is already there; --force replaces it{why}")
+        raise TrackError(f"{', '.join(there)} already exists; --force replaces it{why}")
 
 
 def refuse_same(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
-    """Refuse to write over what is read."""
+    """Refuse to overwrite an input."""
     for output in outputs:
         if any(given.exists() and output.exists() and given.samefile(output) for given in inputs):
-            raise TrackError(f"{output} is read and would be written over; choose another --out")
+            raise TrackError(f"{output} is an input and would be overwritten; choose another --out")

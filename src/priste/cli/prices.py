@@ -1,4 +1,4 @@
-"""What it costs to protect against stronger adversaries, on a small map."""
+"""What protection against stronger adversaries costs, on a small map."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class Price(NamedTuple):
 def prices_of_adversaries(
     size: int = 6, sigma: float = 1.0, epsilon: float = 0.5
 ) -> tuple[list[Price], float]:
-    """Return the price of each adversary, and the error of one constant answer.
+    """Return the price of each adversary, and the error of always releasing the same cell.
 
     The map is a square, people start anywhere, and the secret is having been in one corner of
     2 × 2 cells at steps 3 to 7.
@@ -37,11 +37,11 @@ def prices_of_adversaries(
     event = presence([0, 1, size, size + 1], range(3, 8))
     half = [cell for cell in range(grid.n_cells) if cell % size < size // 2]
     adversaries: dict[str, Prior] = {
-        "known: believes just what the model says": KnownPrior(belief),
+        "known: believes exactly what the model says": KnownPrior(belief),
         "near, ρ = 0.01: a hundredth of the belief is free": NearPrior(belief, 0.01),
         "near, ρ = 0.1: a tenth is free": NearPrior(belief, 0.1),
         "near, ρ = 0.3: three tenths are free": NearPrior(belief, 0.3),
-        "region: anything about the western half, nothing else": AnyPriorOn(half),
+        "region: any belief within the western half": AnyPriorOn(half),
         "any: whatever they believe": AnyPrior(),
     }
     remap = OptimalRemap(outputs=grid.n_cells, rounds=200)

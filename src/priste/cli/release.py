@@ -1,4 +1,4 @@
-"""What a track would tell with noise alone, and how it is released with protection."""
+"""Quantify what noise alone would reveal, and protect a track."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +11,7 @@ from priste.cli.console import as_json, say, working
 from priste.cli.options import (
     CALIBRATIONS,
     MECHANISMS,
+    Against,
     Budget,
     Columns,
     EventsFile,
@@ -22,17 +23,16 @@ from priste.cli.options import (
     Rho,
     Seed,
     Since,
+    TimeZone,
     Until,
-    Who,
-    Zone,
-    made,
     read_tracks,
     refuse_existing,
     refuse_same,
 )
+from priste.protector import DEFAULT_RHO
 from priste.report.delivery import Delivery
 from priste.tracks import expose_track, load_model, protect_track
-from priste.tracks.certificate import adversary_in_words
+from priste.tracks.adversary import Adversary
 from priste.wording import as_odds, promise
 
 
@@ -42,25 +42,25 @@ def quantify(
     events: EventsFile,
     budget: Budget = 1.0,
     mechanism: Noise = "planar-laplace",
-    adversary: Who = "near",
-    rho: Rho = 0.1,
+    adversary: Against = "near",
+    rho: Rho = DEFAULT_RHO,
     outside: OffMap = "clamp",
-    zone: Zone = None,
+    time_zone: TimeZone = None,
     column: Columns = None,
     since: Since = None,
     until: Until = None,
     seed: Seed = None,
     json: Json = False,
 ) -> None:
-    """Tell how much noise alone, without protection, would tell about events on a track."""
+    """Quantify what noise alone, without protection, would reveal about the events."""
     learned = load_model(model)
-    table, _ = read_tracks([track], zone, column, since, until, learned.time_zone)
+    table, _ = read_tracks([track], time_zone, column, since, until, learned.time_zone)
     with working("following"):
         found = expose_track(
             table,
             learned,
             events,
-            made(MECHANISMS, mechanism, learned.place.grid, budget),
+            MECHANISMS[mechanism](learned.place.grid, budget),
             adversary=adversary,
             rho=rho,
             outside=outside,
@@ -69,8 +69,8 @@ def quantify(
     if json:
         as_json(
             {
-                exposure.named.name: {
-                    "epsilon": exposure.named.protection.epsilon,
+                exposure.name: {
+                    "epsilon": exposure.protection.epsilon,
                     "losses": exposure.losses.tolist(),
                     "times": [moment.isoformat() for moment in exposure.times],
                     "odds before": exposure.before,
@@ -81,19 +81,19 @@ def quantify(
             }
         )
         return
-    say(f"Against {adversary_in_words(adversary, rho)}; one drawn stream. Private: do not share.")
+    say(f"Against {Adversary(adversary, rho)}; one random stream. Private: do not share.")
     for exposure in found:
         local = exposure.times.tz_convert(learned.time_zone)
         when = {step: f"step {step}, {local[step]:%Y-%m-%d %H:%M}" for step in range(len(local))}
         worst = exposure.worst_step
-        say(f"\n“{exposure.named.name}” (wanted: ε = {exposure.named.protection.epsilon:g})")
+        say(f"\n“{exposure.name}” (ε = {exposure.protection.epsilon:g})")
         say(f"  largest loss {exposure.losses[worst]:.4f} at {when[worst]}")
-        loss, sides = max(float(exposure.losses[worst]), 0.0), exposure.named.protection.sides
+        loss, sides = max(float(exposure.losses[worst]), 0.0), exposure.protection.sides
         say(f"  there, {promise(loss, exposure.before, sides)}")
-        say(f"  who believes the model ends with {as_odds(float(exposure.after[-1]))}")
+        say(f"  an observer who believes the model ends at {as_odds(float(exposure.after[-1]))}")
         crossed = exposure.crossed
-        say(f"  beyond ε first at {when[crossed]}" if crossed is not None else "  never beyond ε")
-        say("    step  time              loss     odds of who believes the model")
+        say(f"  first beyond ε at {when[crossed]}" if crossed is not None else "  never beyond ε")
+        say("    step  time              loss     odds of an observer who believes the model")
         for step in _turning_points(exposure.losses):
             odds = as_odds(float(exposure.after[step]))
             say(
@@ -113,28 +113,28 @@ def protect(
     events: EventsFile,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The protected track, in the format its ending says."),
+        typer.Option("--out", "-o", help="The protected track; its suffix gives the format."),
     ] = None,
     private: Annotated[
-        Path | None, typer.Option(help="Folder for diary and report, for you alone.")
+        Path | None, typer.Option(help="Folder for the diary and the private report.")
     ] = None,
-    adversary: Who = "near",
-    rho: Rho = 0.1,
+    adversary: Against = "near",
+    rho: Rho = DEFAULT_RHO,
     budget: Budget = 1.0,
     mechanism: Noise = "planar-laplace",
     calibration: Annotated[
         Literal["optimal", "every-output"],
         typer.Option(
-            help="How the guarantee is reached: the best remap of the noise, or weaker noise."
+            help="How to keep the promise: remap the noise optimally, or weaken its budget."
         ),
     ] = "optimal",
     outside: OffMap = "clamp",
     hide_events: Annotated[
-        bool, typer.Option(help="Leave the events out of the certificate.")
+        bool, typer.Option(help="Leave the events out of the public certificate.")
     ] = False,
-    report: Annotated[bool, typer.Option(help="Make the private report.")] = True,
-    public_report: Annotated[bool, typer.Option(help="Make a report for everybody too.")] = False,
-    zone: Zone = None,
+    report: Annotated[bool, typer.Option(help="Write the private report.")] = True,
+    public_report: Annotated[bool, typer.Option(help="Also write a public report.")] = False,
+    time_zone: TimeZone = None,
     column: Columns = None,
     since: Since = None,
     until: Until = None,
@@ -142,7 +142,7 @@ def protect(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Release a track so that nobody's odds on the events change by more than was allowed."""
+    """Release a track such that no observer's odds on an event change by more than its ε allows."""
     source = Path(track.name).with_suffix(".plt") if track.is_dir() else track
     delivery = Delivery(
         source.with_name(f"{source.stem}.protected{source.suffix}") if out is None else out,
@@ -152,10 +152,10 @@ def protect(
     refuse_existing(
         delivery.files,
         force=force,
-        why=", but releasing the same time twice tells more than once: only if nobody has seen it",
+        why=", but a second release of the same time reveals more: only if the first is unseen",
     )
     learned = load_model(model)
-    table, account = read_tracks([track], zone, column, since, until, learned.time_zone)
+    table, account = read_tracks([track], time_zone, column, since, until, learned.time_zone)
     with working("protecting") as progress:
         result = protect_track(
             table,
@@ -163,8 +163,8 @@ def protect(
             events,
             adversary=adversary,
             rho=rho,
-            mechanism=made(MECHANISMS, mechanism, learned.place.grid, budget),
-            calibration=made(CALIBRATIONS, calibration),
+            mechanism=MECHANISMS[mechanism](learned.place.grid, budget),
+            calibration=CALIBRATIONS[calibration](),
             outside=outside,
             seed=seed,
             progress=progress,
@@ -185,11 +185,11 @@ def protect(
         "public": public,
         "private": {"folder": str(delivery.private), "mean error km": float(result.errors.mean())},
         "events": {
-            p.name: {
+            name: {
                 "epsilon": p.epsilon,
-                "largest loss": float(result.diary[f"loss {p.name}"].max()),
+                "largest loss": float(result.diary[f"loss {name}"].max()),
             }
-            for p in certificate.promises
+            for name, p in certificate.named()
         },
         "releases": len(result.releases),
         "steps": result.stream.n_steps,
@@ -205,5 +205,5 @@ def protect(
         say(f"- {sentence}")
     say("\nPublic:  " + "\n         ".join(public.values()))
     if not hide_events:
-        say("         (they name the protected events, not whether they happened; --hide-events)")
-    say(f"Private: {delivery.private}/ (for you alone; mean error {result.errors.mean():.2f} km)")
+        say("         (it names the events, not whether they happened; see --hide-events)")
+    say(f"Private: {delivery.private}/ (mean error {result.errors.mean():.2f} km)")

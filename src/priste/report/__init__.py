@@ -1,4 +1,4 @@
-"""A report a person would look at: figures, and one HTML page that needs nothing else.
+"""A report to look at: figures, and one self-contained HTML page.
 
 Needs the extra: ``pip install 'priste[cli]'``.
 """
@@ -6,7 +6,7 @@ Needs the extra: ``pip install 'priste[cli]'``.
 from priste.extras import needs_extra
 
 with needs_extra("priste.report", "cli"):
-    from priste.report.findings import Findings, findings
+    from priste.report.findings import Findings
     from priste.report.page import write_report
 
-__all__ = ["Findings", "findings", "write_report"]
+__all__ = ["Findings", "write_report"]

@@ -1,27 +1,32 @@
-"""The files a protected track is delivered in: some for everybody, the others for its owner."""
+"""The files of a protected track: some public, the others for its owner."""
 
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from priste.errors import TrackError
-from priste.report.findings import findings
+from priste.report.findings import Findings
 from priste.report.page import report_files, write_report
+from priste.tracks.atomic_files import AtomicFiles
+from priste.tracks.certificate_file import to_text
 from priste.tracks.cleaning import Account
 from priste.tracks.files import checked_suffix, write_as
-from priste.tracks.outputs import Together
+from priste.tracks.names import short
 from priste.tracks.protect import ProtectedTrack
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Delivery:
-    """Where the files go: `track` and what is named after it are public, the folder is not."""
+    """Where the files go: `track` and files named after it are public, the folder is not."""
 
     track: Path
     private: Path
 
     def __post_init__(self) -> None:
         checked_suffix(self.track)
+
+    def __repr__(self) -> str:
+        return f"<Delivery: {short(self.track.name, 40)}, {short(self.private.name, 40)}/>"
 
     @property
     def certificate(self) -> Path:
@@ -52,48 +57,51 @@ class Delivery:
         hide_events: bool = False,
         report: bool = True,
         public_report: bool = False,
+        files: AtomicFiles | None = None,
     ) -> None:
-        """Write all files together, and take away what an earlier delivery left there.
+        """Write all files or none, in place of what an earlier delivery left there.
 
-        The whole certificate stays with the owner; with `hide_events` others get one without them.
+        The full certificate stays with the owner; with `hide_events` others get one without them.
+        With `files`, everything appears together with what was added there.
         """
-        whole = result.certificate
-        shown = whole.without_events() if hide_events else whole
-        is_new = _own(self.private)
-        try:
-            with Together() as files:
-                written = [self.track, self.certificate]
-                for name, text in (
-                    ("diary.csv", result.diary.to_csv(index=False)),
-                    ("certificate.json", whole.to_text()),
-                ):
-                    written.append(self.private / name)
-                    files.add(written[-1], private=True).write_text(text, encoding="utf-8")
-                if report:
-                    page = self.private / "report.html"
-                    written += write_report(findings(result, account), page, files)
-                if public_report:
-                    public = findings(result, private=False, shown=shown)
-                    written += write_report(public, self.page, files)
-                files.add(self.certificate).write_text(shown.to_text(), encoding="utf-8")
-                write_as(result.released, files.add(self.track), self.track.suffix)
-        except BaseException:
-            if is_new:
-                self.private.rmdir()
-            raise
+        if files is None:
+            with AtomicFiles() as own:
+                self.write(
+                    result,
+                    account,
+                    hide_events=hide_events,
+                    report=report,
+                    public_report=public_report,
+                    files=own,
+                )
+            return
+        _refuse_visible(self.private)
+        files.make_folder(self.private, private=True)
+        full = result.certificate
+        shown = full.without_events() if hide_events else full
+        written = [self.track, self.certificate]
+        for name, text in (
+            ("diary.csv", result.diary.to_csv(index=False)),
+            ("certificate.json", to_text(full)),
+        ):
+            written.append(self.private / name)
+            files.add(written[-1], private=True).write_text(text, encoding="utf-8")
+        if report:
+            page = self.private / "report.html"
+            written += write_report(Findings.of(result, account), page, files)
+        if public_report:
+            public = Findings.of(result, private=False, certificate=shown)
+            written += write_report(public, self.page, files)
+        files.add(self.certificate).write_text(to_text(shown), encoding="utf-8")
+        write_as(result.released, files.add(self.track), self.track.suffix)
         for stale in set(self.files) - set(written):
-            stale.unlink(missing_ok=True)
+            files.remove(stale)
 
 
-def _own(folder: Path) -> bool:
-    """Make a folder for its owner alone and tell whether it is new; refuse one that others see."""
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        if not folder.is_dir() or stat.S_IMODE(folder.stat().st_mode) & 0o077:
-            raise TrackError(
-                f"{folder} is there and others can look into it; "
-                f"choose another, or make it yours alone with chmod 700"
-            ) from None
-        return False
-    return True
+def _refuse_visible(folder: Path) -> None:
+    """Refuse a folder that others can look into."""
+    if folder.exists() and (not folder.is_dir() or stat.S_IMODE(folder.stat().st_mode) & 0o077):
+        raise TrackError(
+            f"others can look into {folder}; choose another folder, or make it yours alone "
+            f"with chmod 700"
+        )

@@ -1,4 +1,4 @@
-"""The pictures of a report."""
+"""The figures of a report."""
 
 from collections import Counter
 
@@ -56,7 +56,7 @@ def draw_map(findings: Findings) -> Figure:
         x, y = grid.centres[list(findings.true.values())].T
         axes.plot(x, y, "-o", color=TRUE, ms=3.5, lw=1.2, label="true (private)", zorder=3)
     axes.set(xlim=(0, width), ylim=(0, height), aspect="equal")
-    axes.set(xlabel="kilometres to the east", ylabel="kilometres to the north")
+    axes.set(xlabel="kilometres east", ylabel="kilometres north")
     figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=9)
     return figure
 
@@ -84,14 +84,16 @@ def _draw_event(axes: Axes, event: EventFinding, findings: Findings) -> None:
         axes.axvspan(begin, begin + length, color="#f7e9e8", lw=0, label=label)
     centre = 1.0 if event.before is None else event.before
     low, high = centre * np.exp([-event.epsilon, event.epsilon])
-    if event.promise.sides == "event":
+    if event.protection.sides == "event":
         low = min(low, float(centre * np.exp(-event.falling.max())))
     axes.axhspan(low, high, color=TRUE, alpha=0.15, label="promised")
     for k, path in enumerate((event.rising, -event.falling)):
-        label = "as far as anybody protected against can be moved" if k == 0 else None
+        label = "the furthest any observer can be moved" if k == 0 else None
         axes.plot(times, centre * np.exp(path), color=SECRET, lw=1, ls="--", label=label)
     if event.after is not None:
-        axes.plot(times, event.after, color=TRUE, lw=1.6, label="who believes the model")
+        axes.plot(
+            times, event.after, color=TRUE, lw=1.6, label="an observer who believes the model"
+        )
     axes.set_yscale("log")
     axes.set_ylim(low / 1.35, high * 1.35)
     ticks = [low, centre, high]
@@ -104,7 +106,7 @@ def _draw_event(axes: Axes, event: EventFinding, findings: Findings) -> None:
 
 
 def draw_remap(findings: Findings) -> Figure:
-    """Draw what a person at the sensitive place, and one far away, would report."""
+    """Draw what people at the sensitive place and far away would report."""
     if findings.remap is None:
         raise ValueError("there is no remap to draw")
     step, emission = findings.remap
@@ -158,14 +160,14 @@ def draw_errors(findings: Findings) -> Figure:
     panels["error"].set_ylim(bottom=0)
     panels["budget"].plot(times, list(budgets.values()), drawstyle="steps-post", color=RELEASED)
     panels["budget"].set_title(
-        "Budget of the noise, per km (0: tells nothing)", loc="left", fontsize=10
+        "Budget of the noise, per km (0 reveals nothing)", loc="left", fontsize=10
     )
     panels["budget"].set_ylim(bottom=0)
     for name in ("error", "budget"):
         _clock(panels[name], findings)
     panels["spread"].hist(errors, bins=20, color=TRUE, orientation="horizontal")
     panels["spread"].axhline(errors.mean(), color=INK, lw=0.8, ls=":", label="mean")
-    panels["spread"].set_title("How often, km", loc="left", fontsize=10)
+    panels["spread"].set_title("Distribution, km", loc="left", fontsize=10)
     panels["spread"].legend(frameon=False, fontsize=8)
     return figure
 

@@ -2,27 +2,30 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from priste.checks import Array
 from priste.events import atoms
-from priste.tracks.certificate import Certificate, Promise
+from priste.protection import Protect
+from priste.tracks.certificate import Certificate
+from priste.tracks.certificate_check import Verdict
 from priste.tracks.cleaning import Account
 from priste.tracks.model import Model
+from priste.tracks.names import short
 from priste.tracks.protect import ProtectedTrack
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EventFinding:
-    """What a stream tells about one event.
+    """What a stream reveals about one event.
 
-    After each step, `rising` and `falling` are how far anybody's odds can have risen and fallen,
-    in nats. `before` and `after`, the odds of who believes the model, are None in a public report:
-    they are what the model says of the person's habits.
+    After each step, `rising` and `falling` are how far any observer's odds can have risen and
+    fallen, in nats. `before` and `after`, the odds of an observer who believes the model, are None
+    in a public report: they show what the model says about the person's habits.
     """
 
-    promise: Promise
+    name: str
+    protection: Protect
     cells: tuple[int, ...]
     steps: tuple[int, ...]
     losses: Array
@@ -31,15 +34,29 @@ class EventFinding:
     before: float | None
     after: Array | None
 
-    @property
-    def name(self) -> str:
-        """What the event is called."""
-        return self.promise.name
+    @classmethod
+    def of(cls, verdict: Verdict, *, private: bool) -> "EventFinding":
+        """Return what a check found, without the odds unless the report is private."""
+        parts = list(atoms(verdict.protection.event))
+        return cls(
+            verdict.name,
+            verdict.protection,
+            tuple(sorted({cell for part in parts for cell in part.cells})),
+            tuple(sorted({part.step for part in parts})),
+            verdict.losses,
+            verdict.rising,
+            verdict.falling,
+            verdict.before if private else None,
+            verdict.after if private else None,
+        )
+
+    def __repr__(self) -> str:
+        return f"<EventFinding on “{short(self.name)}”: ε = {self.epsilon:g}>"
 
     @property
     def epsilon(self) -> float:
         """The promised bound."""
-        return self.promise.epsilon
+        return self.protection.epsilon
 
     @property
     def worst(self) -> float:
@@ -47,9 +64,9 @@ class EventFinding:
         return float(self.losses.max())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """All that a report shows; what is None is private and left out of a public report."""
+    """Everything a report shows; a public report leaves out what is None."""
 
     model: Model
     certificate: Certificate
@@ -62,6 +79,42 @@ class Findings:
     """The first step of the first event, and what each cell would have reported there. It shows
     where the model expects the person."""
     account: Account | None = None
+
+    @classmethod
+    def of(
+        cls,
+        track: ProtectedTrack,
+        account: Account | None = None,
+        *,
+        private: bool = True,
+        certificate: Certificate | None = None,
+    ) -> "Findings":
+        """Return the findings of a protected track; without `private` only what is public.
+
+        `certificate` is the one to show, if not that of the track.
+        """
+        model = track.stream.model
+        certificate = track.certificate if certificate is None else certificate
+        verdicts = () if certificate.withholds_events else certificate.check(model).verdicts
+        events = tuple(EventFinding.of(verdict, private=private) for verdict in verdicts)
+        if not private:
+            return cls(model, certificate, events)
+        begins = events[0].steps[0]
+        shown_at = min((step for step in track.emissions if step >= begins), default=None)
+        return cls(
+            model,
+            certificate,
+            events,
+            {r.step: r.private.true_cell for r in track.releases},
+            track.errors,
+            {r.step: r.private.budget for r in track.releases},
+            None if shown_at is None else (shown_at, track.emissions[shown_at]),
+            account,
+        )
+
+    def __repr__(self) -> str:
+        kind = "private" if self.is_private else "public"
+        return f"<Findings on {len(self.events)} events ({kind}) with {self.certificate!r}>"
 
     @property
     def is_private(self) -> bool:
@@ -76,52 +129,3 @@ class Findings:
     def times(self, steps: "list[int] | range") -> pd.DatetimeIndex:
         """Return when steps begin, on the wall clock of the model's zone."""
         return self.certificate.clock.time_of(list(steps)).tz_convert(self.model.time_zone)
-
-
-def findings(
-    track: ProtectedTrack,
-    account: Account | None = None,
-    *,
-    private: bool = True,
-    shown: Certificate | None = None,
-) -> Findings:
-    """Return the findings of a protected track; without `private` only what anybody may see.
-
-    `shown` is the certificate to go by, if it is not the whole one.
-    """
-    model = track.stream.model
-    certificate = track.certificate if shown is None else shown
-    odds = certificate.odds(model) if private else {}
-    events = []
-    for promise in certificate.promises:
-        if promise.event is None:
-            continue  # withheld: nothing can be shown of it
-        parts = list(atoms(promise.event))
-        rising, falling = certificate.directions(promise, model)
-        before, after = odds.get(promise.name, (None, None))
-        events.append(
-            EventFinding(
-                promise,
-                tuple(sorted({cell for part in parts for cell in part.cells})),
-                tuple(sorted({part.step for part in parts})),
-                rising if promise.sides == "event" else np.maximum(rising, falling),
-                rising,
-                falling,
-                before,
-                after,
-            )
-        )
-    if not private:
-        return Findings(model, certificate, tuple(events))
-    begins = events[0].steps[0]
-    shown_at = min((step for step in track.emissions if step >= begins), default=None)
-    return Findings(
-        model,
-        certificate,
-        tuple(events),
-        {r.step: r.private.true_cell for r in track.releases},
-        track.errors,
-        {r.step: r.private.budget for r in track.releases},
-        None if shown_at is None else (shown_at, track.emissions[shown_at]),
-        account,
-    )

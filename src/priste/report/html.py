@@ -1,4 +1,4 @@
-"""Pages that need nothing else: style, tables and drawings in one file."""
+"""Self-contained pages: style, tables and drawings in one file."""
 
 import io
 import re
@@ -24,14 +24,14 @@ footer { color: #777; font-size: .85rem; margin-top: 3rem }
 """
 
 
-def document(title: str, heading: str, body: str, made: str) -> str:
+def document(title: str, heading: str, body: str, footer: str) -> str:
     """Return a whole page; `body` is HTML, the others are text."""
     return (
         "<!doctype html><html lang=en><head><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
         f"<h1>{escape(heading)}</h1>{body}"
-        f"<footer>{escape(made)}. This page needs no network.</footer></body></html>\n"
+        f"<footer>{escape(footer)}. This page needs no network.</footer></body></html>\n"
     )
 
 
@@ -44,7 +44,7 @@ def as_svg(figure: Figure) -> str:
 
 
 def inline_svg(svg: str, name: str) -> str:
-    """Return the SVG element alone, its names made unique so that figures do not mix on a page."""
+    """Return the SVG element alone, with ids that are unique on a page of several."""
     element = svg[svg.index("<svg") :]
     element = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', element)
     return re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", element)

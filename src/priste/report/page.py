@@ -1,4 +1,4 @@
-"""One HTML page that needs nothing else, and its figures as files."""
+"""One self-contained HTML page, and its figures as files."""
 
 import math
 from html import escape
@@ -9,25 +9,27 @@ import numpy as np
 from priste.report.figures import draw
 from priste.report.findings import EventFinding, Findings
 from priste.report.html import as_svg, document, inline_svg, table
-from priste.tracks.outputs import Together
+from priste.tracks.atomic_files import AtomicFiles
 from priste.wording import as_factor, as_odds
 
 _CAPTIONS = {
-    "map": "What was released, and the places the events are about.",
-    "odds": "The band is the promise. No line may leave it, and none can.",
-    "remap": "How the event stays secret: what would have been reported from two places.",
-    "error": "The price: how far what was released lies from the truth.",
+    "map": "What was released, and the places that the events are about.",
+    "odds": "The band is the promise: no line leaves it.",
+    "remap": "How the event stays secret: what two places would have reported.",
+    "error": "The price: the distance between true and released cells.",
 }
 
 
-def write_report(findings: Findings, path: str | Path, files: Together | None = None) -> list[Path]:
+def write_report(
+    findings: Findings, path: str | Path, files: AtomicFiles | None = None
+) -> list[Path]:
     """Write the page to `path` and its figures beside it; return all files.
 
-    All of them appear together, or none; with `files`, together with others that were added there.
-    Those of a private report can be read by their owner only.
+    Output is atomic: all files or none; with `files`, together with those added there. Only the
+    owner can read the files of a private report.
     """
     if files is None:
-        with Together() as own:
+        with AtomicFiles() as own:
             return write_report(findings, path, own)
     figures = draw(findings)
     pages, pictures = _paths(Path(path), list(figures))
@@ -73,7 +75,7 @@ def _page(findings: Findings, figures: dict[str, str]) -> str:
     sections = [
         "<h2>What is promised</h2>",
         "<ul>" + "".join(f"<li>{escape(s)}</li>" for s in certificate.sentences()) + "</ul>",
-        *(["<h2>What this track tells</h2>", _events_table(findings)] if findings.events else []),
+        *(["<h2>What this track reveals</h2>", _events_table(findings)] if findings.events else []),
         drawn,
     ]
     if findings.is_private:
@@ -86,17 +88,17 @@ def _page(findings: Findings, figures: dict[str, str]) -> str:
 
 
 def _events_table(findings: Findings) -> str:
-    head = ["event", "ε", "odds change at most by", "largest loss of anybody (at most ε)"]
+    head = ["event", "ε", "odds change at most by", "largest loss for any observer (at most ε)"]
     rows = [
         [e.name, f"{e.epsilon:g}", f"a factor {as_factor(e.epsilon)}", f"{e.worst:.4f}"]
         for e in findings.events
     ]
-    note = "The largest loss is the worst over everybody the promise is about, at the worst moment."
+    note = "The largest loss is the worst over all observers the promise covers, at the worst step."
     if findings.is_private:
-        head += ["odds before", "promised to stay within", "odds after all releases"]
+        head += ["odds before", "promised band", "odds after all releases"]
         for event, row in zip(findings.events, rows, strict=True):
             row += _odds(event)
-        note += " Odds are those of an observer who believes the model: they tell your habits."
+        note += " The odds of an observer who believes the model reveal your habits."
     return table(head, rows) + f"<p>{note}</p>"
 
 
@@ -105,7 +107,7 @@ def _odds(event: EventFinding) -> list[str]:
         return []
     low = as_odds(event.before * math.exp(-event.epsilon), "down")
     high = as_odds(event.before * math.exp(event.epsilon), "up")
-    band = f"{low} to {high}" if event.promise.sides == "both" else f"at most {high}"
+    band = f"{low} to {high}" if event.protection.sides == "both" else f"at most {high}"
     return [as_odds(event.before), band, as_odds(float(event.after[-1]))]
 
 
@@ -118,8 +120,8 @@ def _error_table(findings: Findings) -> str:
         ("releases", f"{len(errors)}"),
         ("mean distance", f"{errors.mean():.2f} km"),
         ("median", f"{np.median(errors):.2f} km"),
-        ("95 of 100 are below", f"{np.quantile(errors, 0.95):.2f} km"),
-        ("a cell drawn blindly would be off by", f"{distances.mean():.2f} km"),
+        ("95th percentile", f"{np.quantile(errors, 0.95):.2f} km"),
+        ("mean distance of a random cell", f"{distances.mean():.2f} km"),
     ]
     return table(("", ""), rows)
 
@@ -128,10 +130,4 @@ def _account_table(findings: Findings) -> str:
     account = findings.account
     if account is None:
         return ""
-    rows = [("fixes read", f"{account.read:,}")]
-    rows += [(f"dropped: {why}", f"{count:,}") for why, count in account.dropped.items()]
-    rows += [
-        ("kept", f"{account.kept:,}"),
-        ("of these put into order of time", f"{account.moved:,}"),
-    ]
-    return table(("", ""), rows)
+    return table(("", ""), account.rows())

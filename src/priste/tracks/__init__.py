@@ -1,8 +1,8 @@
-"""Real tracks: read, cleaned, brought to steps and cells of a map, and written back.
+"""Real tracks: read, clean, discretise, protect and write them.
 
 A track table is a plain `pandas.DataFrame` with the columns `track` (which track a fix belongs
 to), `time` (zone-aware, kept in UTC), `latitude` and `longitude` (degrees, WGS 84); further columns
-travel along. Nothing here changes a table in place.
+are kept. Nothing here changes a table in place.
 
 Needs the extra: ``pip install 'priste[tracks]'``.
 """
@@ -10,9 +10,12 @@ Needs the extra: ``pip install 'priste[tracks]'``.
 from priste.extras import needs_extra
 
 with needs_extra("priste.tracks", "tracks"):
+    from priste.tracks.adversary import Adversary
     from priste.tracks.certificate import Certificate
+    from priste.tracks.certificate_check import Check, Verdict
+    from priste.tracks.certificate_file import load_certificate, save_certificate
     from priste.tracks.cleaning import Account, Rules, clean
-    from priste.tracks.events_file import NamedProtection, read_events
+    from priste.tracks.events_file import read_events
     from priste.tracks.exposure import Exposure, expose_track
     from priste.tracks.files import read, write
     from priste.tracks.geolife import read_geolife
@@ -26,26 +29,30 @@ with needs_extra("priste.tracks", "tracks"):
 
 __all__ = [
     "Account",
+    "Adversary",
     "Certificate",
+    "Check",
     "Clock",
     "Exposure",
     "LocalMap",
     "Model",
-    "NamedProtection",
     "ProtectedTrack",
     "Rules",
     "Stream",
+    "Verdict",
     "Window",
     "as_track",
     "clean",
     "discretise",
     "expose_track",
     "fit_model",
+    "load_certificate",
     "load_model",
     "protect_track",
     "read",
     "read_events",
     "read_geolife",
+    "save_certificate",
     "save_model",
     "track_table",
     "unbroken",

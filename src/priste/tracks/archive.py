@@ -1,4 +1,4 @@
-"""Arrays from an archive (.npz) that anybody may have made: looked at in full before any is read.
+"""Arrays from an untrusted archive (.npz), checked as a whole before any is read.
 
 An archive says how large each array is. These claims are held against each other, against the
 file and against the limits, first; then nothing is allocated that is not there. Arrays are plain
@@ -20,7 +20,7 @@ from priste.errors import ModelFileError
 from priste.tracks.limits import MAX_MODEL_BYTES, MAX_PHASES, MIB, at_most, content_of
 
 MAX_ARRAYS = 3 * MAX_PHASES + 4
-"""A sparse matrix takes three arrays, everything else together four."""
+"""Three arrays for each sparse matrix, and four others."""
 
 _FEWER = "fit a model with fewer cells or longer steps"
 _END, _END_SIZE, _LARGE_END = b"PK\x05\x06", 22, b"PK\x06\x07"
@@ -36,7 +36,7 @@ class Claim(NamedTuple):
 
 
 class Archive:
-    """The arrays of a file: what they claim to be, and each of them when it is asked for."""
+    """The arrays of a file: what each claims to be, and its content on request."""
 
     def __init__(self, path: Path) -> None:
         content = content_of(path, MAX_MODEL_BYTES, ModelFileError)
@@ -48,7 +48,7 @@ class Archive:
         at_most(total, MAX_MODEL_BYTES, "the size of its arrays in bytes", _FEWER, ModelFileError)
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
         if len(self._entries) < len(entries):
-            raise ModelFileError("it holds two arrays of one name")
+            raise ModelFileError("it holds two arrays with the same name")
         self.claims = {name: self._claim(name) for name in self._entries}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -62,23 +62,23 @@ class Archive:
     def _claim(self, name: str) -> Claim:
         entry = self._entries[name]
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ModelFileError("it is compressed in a way that numpy does not use")
+            raise ModelFileError("it uses a compression that numpy does not write")
         with self._zip.open(entry) as file:
             claim = _claimed(file)
             header = file.tell()
         if claim.dtype.kind not in "fiu" or claim.dtype.itemsize > 8 or not claim.dtype.isnative:
             raise ModelFileError(f"{name[:80]!r} holds {claim.dtype}, not plain numbers")
         if math.prod(claim.shape) * claim.dtype.itemsize != entry.file_size - header:
-            raise ModelFileError(f"{name[:80]!r} claims another size than it has")
+            raise ModelFileError(f"{name[:80]!r} claims a size that it does not have")
         return claim
 
 
 def _check_directory(content: bytes) -> None:
-    """Refuse a table of contents too large to be one, before it is read."""
+    """Refuse an oversized table of contents before reading it."""
     end = content[-_END_SIZE:]
     before = content[-_END_SIZE - 20 : -_END_SIZE]  # where an archive of a larger format says so
     if len(end) < _END_SIZE or end[:4] != _END or before[:4] == _LARGE_END:
-        raise ModelFileError("it is no archive as numpy writes it, or it is cut off")
+        raise ModelFileError("it is not an archive written by numpy, or it is truncated")
     size = struct.unpack("<L", end[12:16])[0]
     at_most(size, _DIRECTORY_BYTES, "the size of its table of contents", _FEWER, ModelFileError)
 
@@ -91,7 +91,7 @@ def _claimed(file: IO[bytes]) -> Claim:
     header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, fortran_order, dtype = header(file, max_header_size=_HEADER_BYTES)
     if fortran_order and len(shape) > 1:
-        raise ModelFileError("it holds an array by columns; they are kept by rows")
+        raise ModelFileError("it holds an array in column order; row order is expected")
     if not all(type(size) is int and size >= 0 for size in shape):
-        raise ModelFileError("it holds an array whose shape is none")
+        raise ModelFileError("it holds an array with an invalid shape")
     return Claim(dtype, shape)

@@ -1,4 +1,4 @@
-"""Cleaning that accounts for itself: every row read is kept, or dropped by a rule that says so."""
+"""Cleaning with an account: every row is kept, or dropped by a rule that says why."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from priste.checks import Array, positive
 from priste.errors import TrackError
+from priste.tracks.html_table import html_table
 
 _EARTH_RADIUS = 6_371_008.8  # metres, the mean
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rules:
     """What counts as impossible.
 
@@ -36,8 +37,12 @@ class Rules:
                     raise TrackError(f"{name} needs a time zone, got {moment}")
                 object.__setattr__(self, name, moment)
 
+    def __repr__(self) -> str:
+        latest = "a day from now" if self.latest is None else f"{self.latest:%Y-%m-%d}"
+        return f"<Rules: {self.earliest:%Y-%m-%d} to {latest}, at most {self.max_speed:g} m/s>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Account:
     """Where the rows went: ``read == kept + sum of dropped``, always.
 
@@ -60,14 +65,24 @@ class Account:
             "read": self.read,
             "kept": self.kept,
             "dropped": self.dropped,
-            "put into order": self.moved,
+            "sorted": self.moved,
         }
 
-    def __str__(self) -> str:
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the account line by line, each number after what it counts."""
         rows = [("fixes read", self.read)]
         rows += [(f"dropped: {reason}", count) for reason, count in self.dropped.items()]
-        rows += [("kept", self.kept), ("of these put into order of time", self.moved)]
-        return "\n".join(f"{count:>10,}  {what}" for what, count in rows)
+        rows += [("kept", self.kept), ("of these, sorted by time", self.moved)]
+        return [(what, f"{count:,}") for what, count in rows]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{count:>10}  {what}" for what, count in self.rows())
+
+    def __repr__(self) -> str:
+        return f"<Account: {self.kept:,} of {self.read:,} fixes kept>"
+
+    def _repr_html_(self) -> str:
+        return html_table(("", ""), self.rows())
 
 
 def clean(table: pd.DataFrame, rules: Rules | None = None) -> tuple[pd.DataFrame, Account]:
@@ -92,7 +107,7 @@ def clean(table: pd.DataFrame, rules: Rules | None = None) -> tuple[pd.DataFrame
     drop(rest["latitude"].isna() | rest["longitude"].isna(), "no coordinates")
     off = (rest["latitude"].abs() > 90) | (rest["longitude"].abs() > 180)
     drop(off, "impossible coordinates (latitude beyond 90 or longitude beyond 180 degrees)")
-    drop(rest["time"].isna(), "no time that can be read")
+    drop(rest["time"].isna(), "unreadable time")
     wrong = (rest["time"] < rules.earliest) | (rest["time"] > latest)
     drop(wrong, f"clock off (before {rules.earliest:%Y-%m-%d} or in the future)")
 

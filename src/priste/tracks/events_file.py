@@ -1,4 +1,4 @@
-"""An events file: what is secret, in the words of places and clocks.
+"""An events file: what is secret, in terms of places and times.
 
     time_zone = "Europe/Berlin"
 
@@ -24,27 +24,27 @@ Regions are a circle, a polygon, the polygons of a GeoJSON file, or cells. Windo
 - pattern: in each of `regions` in turn, one a step, the first at the moment `start`
 - expression: other events by name with and, or, not and brackets
 
-An event without an epsilon is not protected by itself; it is there for expressions. A presence or
+An event without an epsilon is not protected by itself; it serves in expressions. A presence or
 visits in a window of several days is one event, about all of them together; with `each_day = true`
 every day is an event of its own, with the epsilon for each.
 """
 
 import ast
 import datetime
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, get_args
 
 import pandas as pd
 
 from priste.checks import cell_set, listing, shown
-from priste.errors import EventError, EventsFileError, PristeError
+from priste.errors import EventError, EventsFileError
 from priste.events import At, Event, at_least, extent, pattern, presence, writable
 from priste.grid import Region
 from priste.protection import Protect
 from priste.tracks import plain_json, plain_toml
+from priste.tracks.fields import field, hour, in_field, only, tables
 from priste.tracks.limits import (
     MAX_CONDITIONS,
     MAX_CORNERS,
@@ -54,7 +54,6 @@ from priste.tracks.limits import (
     MAX_NESTING,
     at_most,
     moment_within,
-    reason,
     refusing,
 )
 from priste.tracks.names import MAX_NAME, checked, escaped
@@ -63,24 +62,9 @@ from priste.tracks.steps import Clock
 from priste.tracks.windows import Window
 from priste.worst_case import Sides
 
-Built = TypeVar("Built")
 
-
-@dataclass(frozen=True)
-class NamedProtection:
-    """A protection and the name it has in the events file."""
-
-    name: str
-    protection: Protect
-
-    def __post_init__(self) -> None:
-        checked(self.name, "a protection", EventsFileError)
-
-
-def read_events(
-    path: str | Path, place: LocalMap, clock: Clock, n_steps: int
-) -> list[NamedProtection]:
-    """Return the protections of an events file for a stream of `n_steps` steps on a map."""
+def read_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[Protect]:
+    """Return the protections of an events file, each with its name, for a stream on a map."""
     path = Path(path)
     content = plain_toml.read(path, EventsFileError)
     clock.check_steps(n_steps)
@@ -96,11 +80,11 @@ class _Reader:
         clock: Clock,
         n_steps: int,
     ) -> None:
-        _only(content, "the file", ("time_zone", "regions", "windows", "events"))
+        only(content, "the file", ("time_zone", "regions", "windows", "events"))
         self.time_zone = content.get("time_zone")
-        self.regions: dict[str, Any] = _tables(content, "regions")
-        self.windows: dict[str, Any] = _tables(content, "windows")
-        self.events: dict[str, Any] = _tables(content, "events")
+        self.regions: dict[str, Any] = tables(content, "regions")
+        self.windows: dict[str, Any] = tables(content, "windows")
+        self.events: dict[str, Any] = tables(content, "events")
         self.folder, self.place, self.clock, self.n_steps = folder, place, clock, n_steps
         self._windows: dict[str, Window] = {}
         self._days: dict[str, dict[datetime.date, list[int]]] = {}
@@ -109,9 +93,9 @@ class _Reader:
         self._built: dict[str, Event] = {}
         self._building: list[str] = []
 
-    def protections(self) -> list[NamedProtection]:
+    def protections(self) -> list[Protect]:
         if not self.events:
-            raise EventsFileError("the file names no events; add a table [events.NAME]")
+            raise EventsFileError("the file has no events; add a table [events.NAME]")
         found = []
         for name, table in self.events.items():
             event = self.event(name)
@@ -128,8 +112,8 @@ class _Reader:
             where, epsilon = f"events.{name}.epsilon", table["epsilon"]
             occurrences = self._occurrences(name, table, event)
             found += [
-                NamedProtection(named, _in(where, partial(Protect, sides=sides), part, epsilon))
-                for named, part in occurrences
+                in_field(where, partial(Protect, sides=sides, name=title), part, epsilon)
+                for title, part in occurrences
             ]
             remedy = "use fewer, or leave out each_day"
             at_most(len(found), MAX_NAMED, "the number of protections", remedy, EventsFileError)
@@ -144,8 +128,11 @@ class _Reader:
         if not table.get("each_day", False):
             return [(name, event)]
         where = f"events.{name}"
-        days = self._by_day(_field(table, where, "window", str)).items()
-        return [(f"{name} {day}", self._visit(table, where, steps)) for day, steps in days]
+        found = []
+        for day, steps in self._by_day(field(table, where, "window", str)).items():
+            title = checked(f"{name} {day}", where, EventsFileError)
+            found.append((title, self._visit(table, where, steps)))
+        return found
 
     def event(self, name: str) -> Event:
         if name in self._building:
@@ -162,7 +149,7 @@ class _Reader:
 
     def _counted(self, event: Event, name: str) -> Event:
         """Return an event that can be written out in full, and all of the file together too."""
-        self._conditions += extent(_in(f"events.{name}", writable, event))[0]
+        self._conditions += extent(in_field(f"events.{name}", writable, event))[0]
         remedy = "use shorter windows or longer steps"
         what = "the conditions of all events together"
         at_most(self._conditions, MAX_CONDITIONS, what, remedy, EventsFileError)
@@ -170,28 +157,28 @@ class _Reader:
 
     def _build(self, name: str, table: Mapping[str, Any]) -> Event:
         where = f"events.{name}"
-        kind = _field(table, where, "kind", str)
+        kind = field(table, where, "kind", str)
         common = ("kind", "epsilon", "sides")
         if kind in ("presence", "visits"):
             of_visits = ("at_least",) if kind == "visits" else ()
-            _only(table, where, (*common, "region", "window", "each_day", *of_visits))
-            _field(table, where, "each_day", bool, False)
+            only(table, where, (*common, "region", "window", "each_day", *of_visits))
+            field(table, where, "each_day", bool, False)
             return self._visit(table, where, self._steps(table, where))
         if kind == "pattern":
-            _only(table, where, (*common, "regions", "start"))
-            names = _field(table, where, "regions", list)
+            only(table, where, (*common, "regions", "start"))
+            names = field(table, where, "regions", list)
             regions = [self.region(n, f"{where}.regions") for n in names]
-            moment = self._moment(_field(table, where, "start", object), f"{where}.start")
+            moment = self._moment(field(table, where, "start", object), f"{where}.start")
             step = int(self.clock.step_at(pd.Series([moment]))[0])
             if step < 0 or step + len(regions) > self.n_steps:
                 raise EventsFileError(
                     f"{where}.start: the pattern lies outside the stream, which runs from "
                     f"{self.clock.start} to {self.clock.time_of([self.n_steps])[0]}"
                 )
-            return _in(where, pattern, regions, step)
+            return in_field(where, pattern, regions, step)
         if kind == "expression":
-            _only(table, where, (*common, "expression"))
-            return self._expression(_field(table, where, "expression", str), f"{where}.expression")
+            only(table, where, (*common, "expression"))
+            return self._expression(field(table, where, "expression", str), f"{where}.expression")
         raise EventsFileError(
             f"{where}.kind must be one of presence, visits, pattern, expression, got {shown(kind)}"
         )
@@ -200,17 +187,17 @@ class _Reader:
         """Return being in the region at any, or at enough, of the steps."""
         cells = self._region(table, where)
         if table["kind"] == "presence":
-            return _in(where, presence, cells, steps)
-        k = _field(table, where, "at_least", int)
-        return _in(f"{where}.at_least", at_least, k, [At(cells, step) for step in steps])
+            return in_field(where, presence, cells, steps)
+        k = field(table, where, "at_least", int)
+        return in_field(f"{where}.at_least", at_least, k, [At(cells, step) for step in steps])
 
     def _region(self, table: Mapping[str, Any], where: str) -> Region:
-        return self.region(_field(table, where, "region", str), f"{where}.region")
+        return self.region(field(table, where, "region", str), f"{where}.region")
 
     def region(self, name: object, wanted_by: str) -> Region:
         if not isinstance(name, str) or name not in self.regions:
             raise EventsFileError(
-                f"{wanted_by} names {shown(name)}, which is no region; there are "
+                f"{wanted_by} names {shown(name)}, which is not a region; there are "
                 f"{listing(sorted(self.regions)) or 'none'}"
             )
         if name not in self._regions:
@@ -219,21 +206,21 @@ class _Reader:
 
     def _shape(self, where: str, table: Mapping[str, Any]) -> Region:
         shapes = ("circle", "polygon", "geojson", "cells")
-        _only(table, where, shapes)
+        only(table, where, shapes)
         if len(table) != 1:
             raise EventsFileError(f"{where} needs exactly one of {listing(shapes)}")
         (shape, value) = next(iter(table.items()))
         where = f"{where}.{shape}"
         if shape == "circle":
             numbers = [
-                _field(value, where, k, float) for k in ("latitude", "longitude", "radius_km")
+                field(value, where, k, float) for k in ("latitude", "longitude", "radius_km")
             ]
-            return _in(where, self.place.circle, *numbers)
+            return in_field(where, self.place.circle, *numbers)
         if shape == "polygon":
-            return _in(where, self.place.polygon, value)
+            return in_field(where, self.place.polygon, value)
         if shape == "geojson":
-            return self._geojson(self.folder / _field(table, where, shape, str), where)
-        return _in(
+            return self._geojson(self.folder / field(table, where, shape, str), where)
+        return in_field(
             where, partial(cell_set, n_cells=self.place.grid.n_cells), value, shape, EventError
         )
 
@@ -249,14 +236,14 @@ class _Reader:
         if not rings:
             raise EventsFileError(f"{where}: {path.name} holds no polygons")
         at_most(corners, MAX_CORNERS, f"{where}: corners", "simplify the polygons", EventsFileError)
-        cells = {cell for ring in rings for cell in _in(where, self.place.polygon, ring)}
+        cells = {cell for ring in rings for cell in in_field(where, self.place.polygon, ring)}
         return tuple(sorted(cells))
 
     def _steps(self, table: Mapping[str, Any], where: str) -> list[int]:
-        name = _field(table, where, "window", str)
+        name = field(table, where, "window", str)
         if name not in self.windows:
             raise EventsFileError(
-                f"{where}.window names {shown(name)}, which is no window; there are "
+                f"{where}.window names {shown(name)}, which is not a window; there are "
                 f"{listing(sorted(self.windows)) or 'none'}"
             )
         steps = sorted(step for steps in self._by_day(name).values() for step in steps)
@@ -274,7 +261,7 @@ class _Reader:
 
     def window(self, name: str) -> Window:
         where, table = f"windows.{name}", self.windows[name]
-        _only(table, where, ("from", "to", "days", "start", "end", "time_zone"))
+        only(table, where, ("from", "to", "days", "start", "end", "time_zone"))
         time_zone = table.get("time_zone", self.time_zone)
         if time_zone is None:
             raise EventsFileError(
@@ -284,9 +271,9 @@ class _Reader:
         moments = {
             k: self._moment(table[k], f"{where}.{k}") for k in ("start", "end") if k in table
         }
-        hours = {k: _hour(table[k], f"{where}.{k}") for k in ("from", "to") if k in table}
-        days = tuple(_field(table, where, "days", list)) if "days" in table else None
-        return _in(
+        hours = {k: hour(table[k], f"{where}.{k}") for k in ("from", "to") if k in table}
+        days = tuple(field(table, where, "days", list)) if "days" in table else None
+        return in_field(
             where,
             Window,
             str(time_zone),
@@ -307,7 +294,7 @@ class _Reader:
         if moment.tz is None and self.time_zone is None:
             raise EventsFileError(f"{where} has no time zone; add one, or time_zone to the file")
         moment_within(moment if moment.tz else moment.tz_localize("UTC"), where, EventsFileError)
-        return moment if moment.tz else _in(where, moment.tz_localize, str(self.time_zone))
+        return moment if moment.tz else in_field(where, moment.tz_localize, str(self.time_zone))
 
     def _expression(self, text: str, where: str) -> Event:
         at_most(len(text), MAX_EXPRESSION, f"{where}: characters", "split it", EventsFileError)
@@ -325,7 +312,9 @@ class _Reader:
                     return self.event(name)
                 case ast.Name(name):
                     known = listing(sorted(self.events), 12)
-                    raise EventsFileError(f"{where}: {shown(name)} is no event; there are {known}")
+                    raise EventsFileError(
+                        f"{where}: {shown(name)} is not an event; there are {known}"
+                    )
                 case ast.UnaryOp(ast.Not(), inner):
                     return ~build(inner)
                 case ast.BoolOp(operator, [first, *others]):
@@ -339,73 +328,6 @@ class _Reader:
             )
 
         try:
-            return _in(where, build, tree)
+            return in_field(where, build, tree)
         except RecursionError:
             raise EventsFileError(f"{where} is nested too deeply") from None
-
-
-def _tables(content: Mapping[str, Any], name: str) -> dict[str, Any]:
-    tables = content.get(name, {})
-    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
-        raise EventsFileError(f"{name} must be tables, each like [{name}.NAME]")
-    at_most(len(tables), MAX_NAMED, f"the number of {name}", "use fewer", EventsFileError)
-    for each in tables:
-        checked(each, f"one of the {name}", EventsFileError)
-    return tables
-
-
-def _field(table: object, where: str, name: str, kind: type, default: Any = None) -> Any:
-    if not isinstance(table, Mapping):
-        raise EventsFileError(f"{where} must be a table with {name} in it, got {shown(table)}")
-    if name not in table and default is not None:
-        return default
-    if name not in table:
-        raise EventsFileError(f"{where} needs {name}")
-    value = table[name]
-    good = isinstance(value, (int, float) if kind is float else kind)
-    if not good or (kind in (int, float) and isinstance(value, bool)):
-        words = {
-            bool: "true or false",
-            str: "text",
-            int: "a whole number",
-            float: "a number",
-            list: "a list",
-        }
-        raise EventsFileError(f"{where}.{name} must be {words[kind]}, got {shown(value)}")
-    return value
-
-
-def _only(table: object, where: str, known: tuple[str, ...]) -> None:
-    if not isinstance(table, Mapping):
-        raise EventsFileError(f"{where} must be a table, got {shown(table)}")
-    unknown = [name for name in table if name not in known]
-    if unknown:
-        raise EventsFileError(
-            f"{where} does not know {shown(listing(unknown))[1:-1]}; it knows {listing(known, 12)}"
-        )
-
-
-def _hour(value: object, where: str) -> datetime.time:
-    try:
-        hour = value if isinstance(value, datetime.time) else _parsed_hour(value)
-        if hour.tzinfo is not None:
-            raise ValueError("hours are those of the window's zone")
-        return hour
-    except (TypeError, ValueError):
-        raise EventsFileError(
-            f'{where} must be an hour such as "09:00", got {shown(value)}'
-        ) from None
-
-
-def _parsed_hour(value: object) -> datetime.time:
-    return datetime.time.fromisoformat(cast(str, value))
-
-
-def _in(where: str, build: Callable[..., Built], *arguments: object) -> Built:
-    """Build something; if it is refused, say which field of the file is to blame."""
-    try:
-        return build(*arguments)
-    except PristeError as error:
-        raise EventsFileError(f"{where}: {error}") from error
-    except (TypeError, ValueError, OverflowError) as error:
-        raise EventsFileError(f"{where} cannot be understood: {reason(error)}") from error

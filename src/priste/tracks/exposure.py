@@ -1,4 +1,4 @@
-"""How much a mechanism alone, without protection, would tell about events on a track."""
+"""What a mechanism alone, without protection, would reveal about events on a track."""
 
 from dataclasses import dataclass
 
@@ -7,28 +7,47 @@ import pandas as pd
 
 from priste.checks import Array
 from priste.mechanisms import Mechanism
+from priste.protection import Protect, names_of
+from priste.protector import DEFAULT_RHO
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
 from priste.randomness import Randomness
-from priste.tracks.certificate import Adversary, adversary_prior
-from priste.tracks.events_file import NamedProtection
+from priste.tracks.adversary import Adversary, AdversaryKind
+from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
+from priste.tracks.names import short
 from priste.tracks.places import Outside
 from priste.tracks.protect import Events, Stream
+from priste.wording import as_odds
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exposure:
-    """What one drawn stream tells about one event (private: it depends on the true track).
+    """What one random stream reveals about one event (private: it depends on the true track).
 
     `losses` is the worst over the adversary's beliefs after each step; `before` and `after` are the
-    odds of who believes the model.
+    odds of an observer who believes the model.
     """
 
-    named: NamedProtection
+    name: str
+    protection: Protect
     times: pd.DatetimeIndex
     losses: Array
     before: float
     after: Array
+
+    def __repr__(self) -> str:
+        return f"<Exposure of “{short(self.name)}” over {len(self.losses)} steps (private)>"
+
+    def _repr_html_(self) -> str:
+        before, after = as_odds(self.before), as_odds(float(self.after[-1]))
+        crossed = "never" if self.crossed is None else f"step {self.crossed}"
+        rows = [
+            ("ε", f"{self.protection.epsilon:g}"),
+            ("largest loss", f"{self.losses.max():.4f} at step {self.worst_step}"),
+            ("first beyond ε", crossed),
+            ("odds of an observer who believes the model", f"{before} before, {after} after"),
+        ]
+        return html_table(("", ""), rows, caption=f"{self.name} (private)")
 
     @property
     def worst_step(self) -> int:
@@ -38,7 +57,7 @@ class Exposure:
     @property
     def crossed(self) -> int | None:
         """The first step at which the loss exceeds the ε of the event, if it does."""
-        beyond = np.flatnonzero(self.losses > self.named.protection.epsilon)
+        beyond = np.flatnonzero(self.losses > self.protection.epsilon)
         return int(beyond[0]) if len(beyond) else None
 
 
@@ -48,16 +67,16 @@ def expose_track(
     events: Events,
     mechanism: Mechanism,
     *,
-    adversary: Adversary = "near",
-    rho: float = 0.1,
+    adversary: AdversaryKind = "near",
+    rho: float = DEFAULT_RHO,
     outside: Outside = "clamp",
     seed: int | None = None,
 ) -> list[Exposure]:
-    """Draw the track's cells through `mechanism` once and return what that tells, per event."""
+    """Draw one stream through `mechanism` and return what it reveals about each event."""
     stream = Stream.of(table, model, outside=outside)
-    named = stream.events(events)
+    protections = stream.protections(events)
     mobility = model.mobility_from(stream.clock.start)
-    prior = adversary_prior(adversary, mobility, rho)
+    prior = Adversary(adversary, rho).prior(mobility)
     lottery, randomness = mechanism.lottery(), Randomness(seed)
     columns = [
         np.ones(mobility.n_cells) if cell is None else lottery[:, randomness.draw(lottery[cell])]
@@ -66,13 +85,12 @@ def expose_track(
     times = stream.clock.time_of(range(stream.n_steps))
     return [
         Exposure(
+            name,
             each,
             times,
-            privacy_loss(
-                each.protection.event, mobility, columns, prior=prior, sides=each.protection.sides
-            ),
-            prior_odds(each.protection.event, mobility),
-            posterior_odds(each.protection.event, mobility, columns),
+            privacy_loss(each.event, mobility, columns, prior=prior, sides=each.sides),
+            prior_odds(each.event, mobility),
+            posterior_odds(each.event, mobility, columns),
         )
-        for each in named
+        for name, each in zip(names_of(protections), protections, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Reading and writing: the ending of a file's name says what it is."""
+"""Reading and writing: the suffix of a file gives its format."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,9 +8,9 @@ import pandas as pd
 from priste.checks import listing
 from priste.errors import TrackError
 from priste.tracks import geojson, gpx, parquet
+from priste.tracks.atomic_files import atomic_file
 from priste.tracks.geolife import read_plt, write_plt
 from priste.tracks.limits import MAX_COLUMNS, MAX_TRACK_BYTES, MIB, at_most, refusing, size_of
-from priste.tracks.outputs import aside
 from priste.tracks.table import COLUMNS, lines, track_table
 
 
@@ -19,8 +19,8 @@ def read(
 ) -> pd.DataFrame:
     """Return the track table of a GPX, CSV, GeoJSON, Parquet, GeoParquet or PLT file.
 
-    All fixes are there, also those without a time or with impossible coordinates: `clean` takes
-    them out and accounts for them. `columns` and `time_zone` are explained at `track_table`.
+    All fixes are kept, even those without a time or with impossible coordinates: `clean` removes
+    and counts them. `columns` and `time_zone` are explained at `track_table`.
     """
     path = Path(path)
     reader = _READERS.get(path.suffix.lower())
@@ -37,18 +37,18 @@ def read(
 
 
 def write(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a track table in the format that the ending of the name asks for.
+    """Write a track table in the format that the suffix asks for.
 
-    The file is written beside its place and moved there when it is whole.
+    Output is atomic: the complete file or none.
     """
     path = Path(path)
     suffix = checked_suffix(path)
-    with aside(path) as partial:
+    with atomic_file(path) as partial:
         write_as(table, partial, suffix)
 
 
 def write_as(table: pd.DataFrame, path: Path, suffix: str) -> None:
-    """Write a track table to `path`, whatever its name, in the format that goes with `suffix`."""
+    """Write a track table to `path` in the format of `suffix`, whatever the name."""
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
         raise TrackError(f"a track table has a column {listing(missing)}; see track_table")
@@ -56,7 +56,7 @@ def write_as(table: pd.DataFrame, path: Path, suffix: str) -> None:
 
 
 def checked_suffix(path: Path) -> str:
-    """Return the ending of the name of a file to write; refuse one that names no format."""
+    """Return the suffix of a file to write; refuse one that is not a known format."""
     if path.suffix.lower() not in _WRITERS:
         raise TrackError(
             f"{path.name}: a name ending in {listing(sorted(_WRITERS), 9)} is expected"

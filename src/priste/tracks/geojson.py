@@ -12,13 +12,13 @@ from priste.tracks.limits import MAX_COLUMNS, MAX_MARKUP_BYTES, at_most, refusin
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Return one fix per point feature, or per position of a line that carries its times."""
+    """Return one fix per point feature, or per position of a line with times."""
     content = plain_json.read(path, MAX_MARKUP_BYTES, TrackError)
     if not isinstance(content, dict) or "type" not in content:
         raise TrackError(f"{path.name} is not GeoJSON: it has no type")
     features = content.get("features", [content])
     if not isinstance(features, list):
-        raise TrackError(f"{path.name} is not GeoJSON: its features are no list")
+        raise TrackError(f"{path.name} is not GeoJSON: its features are not a list")
     rows: list[dict[str, Any]] = []
     names: set[str] = set()
     for number, feature in enumerate(features):

@@ -86,7 +86,7 @@ def _user(path: Path, folder: Path) -> str:
 
 
 def write_plt(table: pd.DataFrame, path: Path) -> None:
-    """Write one track in the data set's own format, to the second, as it has it."""
+    """Write one track in the format of the data set, with times to the second."""
     if table["track"].nunique() > 1:
         raise TrackError("a PLT file holds one track; write each track to a file of its own")
     if (table["time"].dt.microsecond != 0).any() or table["time"].isna().any():

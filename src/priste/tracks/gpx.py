@@ -16,7 +16,7 @@ _NAMESPACE = "http://www.topografix.com/GPX/1/1"
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Return every point of every track; a track's name is its number and, if it has one, name."""
+    """Return every point of every track; a track is named by its number and its name, if any."""
     content = content_of(path, MAX_MARKUP_BYTES, TrackError)
     with refusing(f"{path.name} is not a GPX file that can be read", TrackError):
         _check(content)
@@ -38,7 +38,7 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def _check(content: bytes) -> None:
-    """Refuse XML that defines entities, which can stand for anything, or that is nested deeply."""
+    """Refuse XML that defines entities, which can expand without end, or is nested deeply."""
     depth = 0
 
     def opened(*_: object) -> None:
@@ -51,7 +51,7 @@ def _check(content: bytes) -> None:
         depth -= 1
 
     def refuse(*_: object) -> None:
-        raise TrackError("it has a document type, which GPX has not; remove <!DOCTYPE …>")
+        raise TrackError("it has a document type, which GPX does not allow; remove <!DOCTYPE …>")
 
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = opened, closed
@@ -60,7 +60,7 @@ def _check(content: bytes) -> None:
 
 
 def write(table: pd.DataFrame, path: Path) -> None:
-    """Write one track per name; columns other than elevation have no place in GPX."""
+    """Write one track per name; of other columns, GPX holds the elevation only."""
     ElementTree.register_namespace("", _NAMESPACE)
     root = ElementTree.Element(_tag("gpx"), {"version": "1.1", "creator": "priste"})
     for name, fixes in table.groupby("track", sort=False):

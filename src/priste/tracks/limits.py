@@ -1,4 +1,4 @@
-"""How much a file may ask for. Whatever lies beyond is refused before it costs time or memory.
+"""How much a file may ask for. Anything beyond is refused before it costs time or memory.
 
 Files come from anywhere. What a reader needs is in proportion to the size of the file, and a file
 that claims more than it holds (a map of a billion cells, a stream of a billion steps, an archive
@@ -20,20 +20,20 @@ MAX_TRACK_BYTES = 1024 * MIB
 """The size of a CSV, PLT or Parquet file."""
 
 MAX_MARKUP_BYTES = 256 * MIB
-"""The size of a GPX file, a GeoJSON file or a certificate, which take many times it in memory."""
+"""The size of a GPX file, a GeoJSON file or a certificate; in memory they take many times that."""
 
 MAX_EVENTS_BYTES = 1 * MIB
-"""The size of an events file; large polygons belong into a GeoJSON file beside it."""
+"""The size of an events file; large polygons belong in a GeoJSON file beside it."""
 
 MAX_MODEL_BYTES = 256 * MIB
 """The size of all the arrays of a model, unfolded: a map of 400 cells and a matrix for every ten
 minutes of the day have 176 MiB."""
 
 MAX_UNFOLDED = 100
-"""How many times its own size a Parquet file may hold; what is below `FREE_BYTES` is free."""
+"""How many times its own size a Parquet file may unpack to, if that exceeds `FREE_BYTES`."""
 
 FREE_BYTES = 16 * MIB
-"""What a Parquet file may hold however small it is."""
+"""What any Parquet file may unpack to, however small it is."""
 
 MAX_COLUMNS = 256
 """The columns of a table, among them all the different properties of GeoJSON features."""
@@ -42,7 +42,7 @@ MAX_CELLS = 10_000
 """The cells of a map over a real place: distances and noise take its square."""
 
 MAX_EXTENT_KM = 20_000.0
-"""How long a side of a map may be; half a great circle is all that its projection shows."""
+"""The side of a map: its projection shows half a great circle."""
 
 MAX_STEPS = 100_000
 """The steps of a stream: almost two years of ten minutes."""
@@ -51,7 +51,7 @@ MAX_PHASES = 1_440
 """The steps of a day that may each have a matrix of their own: one a minute."""
 
 MAX_NAMED = 1_000
-"""How many regions, windows or events an events file may name; how many promises there may be."""
+"""How many regions, windows and events a file may name, and how many protections it may have."""
 
 MAX_CONDITIONS = 1_000_000
 """The conditions of all events of a file together, one for each step of each."""
@@ -63,7 +63,7 @@ MAX_CORNERS = 10_000
 """The corners of all polygons of a region."""
 
 MAX_NESTING = 64
-"""How deep lists and tables may lie in each other, and how many parts a dotted key may have."""
+"""How deeply lists and tables may be nested, and how many parts a dotted key may have."""
 
 MAX_BUDGET = 1e6
 """The budget of noise per kilometre: its mean is then two millimetres."""
@@ -83,7 +83,7 @@ def at_most(value: float, limit: float, what: str, remedy: str, error: type[Pris
 
 
 def moment_within(moment: pd.Timestamp, what: str, error: type[PristeError]) -> None:
-    """Refuse a moment that no clock here reaches."""
+    """Refuse a moment beyond the years that clocks here cover."""
     if pd.isna(moment) or not EARLIEST <= moment <= LATEST:
         raise error(
             f"{what} is {moment}, which does not lie between {EARLIEST:%Y} and {LATEST:%Y}; "
@@ -92,24 +92,24 @@ def moment_within(moment: pd.Timestamp, what: str, error: type[PristeError]) -> 
 
 
 def content_of(path: Path, most: int, error: type[PristeError]) -> bytes:
-    """Return what a regular file holds, if that is at most `most` bytes."""
+    """Return the content of a regular file of at most `most` bytes."""
     size = size_of(path, most, error)
     try:
         with path.open("rb") as file:
             return file.read(size)
     except OSError:
-        raise error(f"{path} is not a file that can be read") from None
+        raise error(f"{path} cannot be read") from None
 
 
 def size_of(path: Path, most: int, error: type[PristeError]) -> int:
-    """Return the size of a regular file of at most `most` bytes; a pipe or a device has none."""
+    """Return the size of a regular file of at most `most` bytes; refuse pipes and devices."""
     try:
         status = path.stat()
     except (OSError, ValueError):  # of a name that no file can have
-        raise error(f"{str(path)[:500]!r} is not a file that can be read") from None
+        raise error(f"{str(path)[:500]!r} cannot be read") from None
     if not stat.S_ISREG(status.st_mode):
         raise error(
-            f"{path} is not a file that can be read: it is a folder, a pipe or a device; "
+            f"{path} cannot be read: it is a folder, a pipe or a device; "
             f"write what it gives to a file first"
         )
     what = f"the size of {path.name} in bytes"
@@ -119,7 +119,7 @@ def size_of(path: Path, most: int, error: type[PristeError]) -> int:
 
 @contextmanager
 def refusing(what: str, error: type[PristeError]) -> Iterator[None]:
-    """Turn whatever a foreign file makes a parser raise into an error that says `what` is wrong."""
+    """Turn whatever a parser raises into an error that says `what` is wrong."""
     try:
         yield
     except PristeError as problem:

@@ -1,4 +1,4 @@
-"""A model: a map, a step, and how people move on it, learned from tracks."""
+"""A model: a map, a step, and how people move, fitted to tracks."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ FORMAT = 1
 DAY = pd.Timedelta(days=1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """Where (`place`), how often (`step`) and how (`mobility`) people are followed.
 
@@ -46,9 +46,16 @@ class Model:
                 f"the map has {self.place.grid.n_cells} cells, the mobility {self.mobility.n_cells}"
             )
 
+    def __repr__(self) -> str:
+        grid, matrices = self.place.grid, len(self.mobility.matrices)
+        return (
+            f"<Model: {grid.rows} × {grid.columns} cells, steps of {self.step.total_seconds():g} "
+            f"s, {self.time_zone}, {matrices} matrices>"
+        )
+
     @cached_property
     def fingerprint(self) -> str:
-        """What tells this model from every other: the SHA-256 of all it holds."""
+        """The SHA-256 of everything the model holds."""
         return checksum(arrays_of(self)).hex()
 
     def clock(self, start: pd.Timestamp) -> Clock:
@@ -83,7 +90,7 @@ def fit_model(
     smoothing: float = 1.0,
     outside: Outside = "drop",
 ) -> Model:
-    """Learn a model from a clean track table.
+    """Fit a model to a clean track table.
 
     Without a `place`, a map of about `cells` cells is laid around the fixes. `time_of_day` gives
     each step of the day its own matrix. Fixes off the map end a run of moves (``"drop"``), or count
@@ -92,7 +99,9 @@ def fit_model(
     zone(time_zone)
     length = _step(step)
     if time_of_day and DAY % length != pd.Timedelta(0):
-        raise TrackError(f"a day is no whole number of steps of {length}; time_of_day needs that")
+        raise TrackError(
+            f"a day is not a whole number of steps of {length}, as time_of_day requires"
+        )
     phases = DAY // length if time_of_day else 1
     at_most(phases, MAX_PHASES, "the steps of a day", "use longer steps (--step)", TrackError)
     place = LocalMap.around(table, cells=cells) if place is None else place
@@ -108,8 +117,8 @@ def fit_model(
             starts.append(start)
     if not any(len(run) > 1 for run in sequences):
         raise TrackError(
-            f"there is nothing to learn from: the {len(table)} fixes hold no two steps of {length} "
-            f"in a row on the map"
+            f"there is nothing to fit: the {len(table)} fixes have no two consecutive steps of "
+            f"{length} on the map"
         )
     with warnings.catch_warnings():  # of a whole city most cells are never left: see provenance
         warnings.simplefilter("ignore", UnobservedRowsWarning)
@@ -149,7 +158,7 @@ def _step(step: pd.Timedelta | str) -> pd.Timedelta:
 
 
 def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
-    """Return all that a model holds as arrays, by the names they have in its file."""
+    """Return everything a model holds as arrays, by their names in its file."""
     arrays: dict[str, NDArray[Any]] = {
         "initial": model.mobility.initial,
         "cell_of_state": model.mobility.cell_of_state,

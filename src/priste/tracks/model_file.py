@@ -1,4 +1,4 @@
-"""A model in one file, with a checksum; one that is loaded has been checked to the last index."""
+"""A model in one file, with a checksum; loading checks it down to the last index."""
 
 import logging
 import math
@@ -16,10 +16,10 @@ from priste.grid import Grid
 from priste.mobility import Mobility
 from priste.tracks import plain_json
 from priste.tracks.archive import Archive, Claim
+from priste.tracks.atomic_files import atomic_file
 from priste.tracks.limits import MAX_PHASES, MIB, at_most, refusing
 from priste.tracks.model import FORMAT, Model, arrays_of, checksum
 from priste.tracks.names import checked
-from priste.tracks.outputs import aside
 from priste.tracks.places import LocalMap
 
 _NUMBERS, _INDICES, _BYTES = ("float64",), ("int32", "int64"), ("uint8",)
@@ -28,24 +28,30 @@ _log = logging.getLogger(__name__)
 
 
 def save_model(model: Model, path: str | Path) -> None:
-    """Write the model to one file, with a checksum; it is moved into place when it is whole.
+    """Write the model to one file, with a checksum: the complete file or none.
 
-    A model learned from one person's tracks holds that person's habits, so only the owner of the
-    file can read it.
+    A model learned from one person's tracks holds that person's habits, so only the owner can read
+    the file.
     """
+    with atomic_file(path, private=True) as partial:
+        write_model(model, partial)
+
+
+def write_model(model: Model, path: Path) -> None:
+    """Write the model into a file that is there for it."""
     content = arrays_of(model)
     digest = np.frombuffer(checksum(content), dtype=np.uint8)
-    with aside(path, private=True) as partial, partial.open("wb") as file:
+    with path.open("wb") as file:
         np.savez_compressed(file, checksum=digest, **content)  # type: ignore[arg-type]
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model back. Its checksum is verified, and nothing in the file is ever run."""
+    """Read a model back. The checksum is verified, and nothing in the file is executed."""
     path = Path(path)
     with refusing(f"{path.name} is not a model file", ModelFileError):
         archive = Archive(path)
         if not {"checksum", "meta"} <= set(archive.claims):
-            raise ModelFileError("it has no checksum or no contents")
+            raise ModelFileError("it has no checksum or no description")
         meta = _description(archive)
         _check_claims(archive.claims, meta["matrices"])
         content = {name: archive[name] for name in archive.claims}
@@ -67,7 +73,7 @@ def load_model(path: str | Path) -> Model:
 
 
 def _description(archive: Archive) -> dict[str, Any]:
-    """Return what a model says about itself."""
+    """Return the description of a model."""
     size = math.prod(archive.claims["meta"].shape)
     at_most(size, MIB, "the size of its description", "leave out its provenance", ModelFileError)
     meta = plain_json.parsed(archive["meta"].tobytes(), ModelFileError)
@@ -86,7 +92,7 @@ def _description(archive: Archive) -> dict[str, Any]:
 
 
 def _check_claims(claims: dict[str, Claim], n_matrices: int) -> None:
-    """Refuse arrays that do not make a model together, before they are read."""
+    """Refuse arrays that do not form a model, before reading them."""
     n_states = math.prod(claims["cell_of_state"].shape)
     expected: dict[str, tuple[tuple[str, ...], tuple[int | None, ...]]] = {
         "checksum": (_BYTES, (32,)),
@@ -105,14 +111,14 @@ def _check_claims(claims: dict[str, Claim], n_matrices: int) -> None:
             expected[f"{name} indptr"] = _INDICES, (n_states + 1,)
     odd = sorted(set(claims) ^ set(expected))
     if odd:
-        raise ModelFileError(f"it has too many arrays or too few: {shown(listing(odd))}")
+        raise ModelFileError(f"it has missing or unexpected arrays: {shown(listing(odd))}")
     for name, (dtypes, sizes) in expected.items():
         dtype, shape = claims[name]
         fits = len(shape) == len(sizes) and all(
             wanted in (None, size) for wanted, size in zip(sizes, shape, strict=True)
         )
         if dtype.name not in dtypes or not fits:
-            raise ModelFileError(f"its {name!r} is {dtype} of shape {shape}, which cannot be")
+            raise ModelFileError(f"its {name!r} is {dtype} of shape {shape}, which is not possible")
 
 
 def _matrix(content: dict[str, NDArray[Any]], t: int) -> Any:

@@ -1,4 +1,4 @@
-"""What a name may be: short and printable, so that it breaks no page, figure, file or terminal."""
+"""What a name may be: short and printable, safe for pages, figures, files and terminals."""
 
 from priste.checks import shown
 from priste.errors import PristeError
@@ -8,7 +8,7 @@ MAX_NAME = 200
 
 
 def checked(name: object, what: str, error: type[PristeError]) -> str:
-    """Return a name that somebody chose here; refuse one that is long, empty or not printable."""
+    """Return a chosen name; refuse one that is long, empty or not printable."""
     if not isinstance(name, str) or not name.strip():
         raise error(f"{what} needs a name, got {shown(name)}")
     if len(name) > MAX_NAME:
@@ -18,14 +18,19 @@ def checked(name: object, what: str, error: type[PristeError]) -> str:
         )
     if not name.isprintable():
         raise error(
-            f"the name of {what} holds a character that cannot be printed; "
+            f"the name of {what} contains an unprintable character; "
             f"remove it: {shown(escaped(name))}"
         )
     return name
 
 
+def short(text: str, most: int = 60) -> str:
+    """Return text cut to at most so many characters, for a repr of one line."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def readable(name: object, what: str, error: type[PristeError]) -> str:
-    r"""Return a name that came with somebody's data, with ``\x07`` for what cannot be printed."""
+    r"""Return a name from data, with escapes such as ``\x07`` for unprintable characters."""
     text = str(name)
     if len(text) > MAX_NAME:
         raise error(
@@ -36,5 +41,5 @@ def readable(name: object, what: str, error: type[PristeError]) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return text with ``\n``, ``\x07``, ``\ud800`` for what cannot be printed."""
+    r"""Return text with escapes such as ``\n`` and ``\x07`` for unprintable characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -14,14 +14,14 @@ from priste.tracks.limits import FREE_BYTES, MAX_COLUMNS, MAX_UNFOLDED, at_most,
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Return the rows; geometries become latitude and longitude, whatever projection they had."""
+    """Return the rows, with geometries of any projection as latitude and longitude."""
     with refusing(f"{path.name} is not a Parquet file that can be read", TrackError):
         table = _checked(path)
         if b"geo" not in (table.schema.metadata or {}):
             return table.replace_schema_metadata(None).to_pandas()
         places = gpd.read_parquet(path)
         if not (places.geom_type == "Point").all():
-            raise TrackError("it holds other geometries than points; one fix is one point")
+            raise TrackError("it holds geometries other than points; each fix must be a point")
         if places.crs is not None and not places.crs.equals("EPSG:4326"):
             places = places.to_crs("EPSG:4326")
         points = places.geometry
@@ -40,7 +40,7 @@ def _checked(path: Path) -> pa.Table:
         at_most(len(leaves), MAX_COLUMNS, "the number of columns", "remove some", TrackError)
         lists = [leaf.path for leaf in leaves if leaf.max_repetition_level > 0]
         if lists:
-            raise TrackError(f"{shown(listing(lists))} holds lists; one fix is one row")
+            raise TrackError(f"{shown(listing(lists))} holds lists; each fix must be a row")
         claimed = 8 * file.metadata.num_rows * max(len(leaves), 1)
         _check_size(path, claimed)
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
@@ -58,7 +58,7 @@ def _check_size(path: Path, held: int) -> None:
 
 
 def _length(chunk: pa.Array) -> int:
-    """Return how long the texts of a column are together."""
+    """Return the total length of the texts of a column."""
     if not pa.types.is_dictionary(chunk.type):
         return int(chunk.nbytes)
     lengths = pc.binary_length(chunk.dictionary)

@@ -21,7 +21,7 @@ OFF_THE_MAP = -1
 """The cell of a point off the map, where such points are dropped."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LocalMap:
     """A `Grid` whose centre lies at `latitude`, `longitude` and whose cell size is in kilometres.
 
@@ -45,6 +45,13 @@ class LocalMap:
         at_most(self.grid.n_cells, MAX_CELLS, "the number of cells of the map", remedy, TrackError)
         side = max(self.grid.rows, self.grid.columns) * self.grid.cell_size
         at_most(side, MAX_EXTENT_KM, "the side of the map in km", "use a smaller map", TrackError)
+
+    def __repr__(self) -> str:
+        grid = self.grid
+        return (
+            f"<LocalMap: {grid.rows} × {grid.columns} cells of {grid.cell_size:.4g} km around "
+            f"{self.latitude:.4f}, {self.longitude:.4f}>"
+        )
 
     @classmethod
     def around(cls, table: pd.DataFrame, *, cells: int = 400, coverage: float = 0.99) -> "LocalMap":

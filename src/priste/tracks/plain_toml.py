@@ -1,4 +1,4 @@
-"""TOML from anywhere: small, shallow, its keys short."""
+"""TOML from untrusted files: small, shallow, with short keys."""
 
 import re
 import tomllib
@@ -24,7 +24,7 @@ def read(path: Path, error: type[PristeError]) -> dict[str, Any]:
 
 
 def _check(text: str, error: type[PristeError]) -> None:
-    """Refuse what takes the parser long or breaks it: deep nesting, and keys of many parts."""
+    """Refuse what slows the parser down or breaks it: deep nesting, and keys of many parts."""
     depth = parts = 0
     for line in text.split("\n"):
         for token in _TOKEN.finditer(line):

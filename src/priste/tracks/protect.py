@@ -1,4 +1,4 @@
-"""The whole job on a table: fixes in, a protected track, its certificate and a diary out."""
+"""From a table of fixes to a protected track, its certificate and a private diary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,24 +8,27 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from priste.calibration import Calibration, CertifiedPlan, OptimalRemap
+from priste.calibration import Calibration, CertifiedPlan
 from priste.checks import Array
 from priste.errors import TrackError
 from priste.mechanisms import Mechanism, PlanarLaplace
 from priste.progress import Progress, progress_line
-from priste.protector import Protector, Release
-from priste.tracks.certificate import Adversary, Certificate, adversary_prior
-from priste.tracks.events_file import NamedProtection, read_events
+from priste.protection import Protect, names_of
+from priste.protector import DEFAULT_RHO, Protector, Release
+from priste.tracks.adversary import Adversary, AdversaryKind
+from priste.tracks.certificate import Certificate
+from priste.tracks.events_file import read_events
+from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
 from priste.tracks.steps import Clock, as_track, discretise
 from priste.tracks.windows import day_start
 
-Events = str | Path | Sequence[NamedProtection]
-"""An events file, or what was read from one."""
+Events = str | Path | Sequence[Protect]
+"""An events file, or protections."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stream:
     """A person's fixes as steps and cells of a model: private, except `clock` and `n_steps`."""
 
@@ -36,15 +39,15 @@ class Stream:
 
     @classmethod
     def of(cls, table: pd.DataFrame, model: Model, *, outside: Outside = "clamp") -> "Stream":
-        """Return the stream of all the fixes of one person, over whole days of the model's zone.
+        """Return the stream of one person's fixes, over whole days of the model's zone.
 
-        Whole days, so that neither when it begins nor when it ends tells anything.
+        Whole days, so that neither its start nor its end reveals anything.
         """
         if table.empty:
-            raise TrackError("the track has no fixes left to protect")
+            raise TrackError("the track has no fixes to protect")
         inside = model.place.cell_at(table["latitude"], table["longitude"], outside="drop")
         if (inside == OFF_THE_MAP).all():
-            raise TrackError("no fix of the track lies on the model's map")
+            raise TrackError("no fix lies on the model's map")
         if "user" in table and table["user"].nunique() > 1:
             raise TrackError(
                 f"the table holds {table['user'].nunique()} users; protect one person at a time"
@@ -55,27 +58,44 @@ class Stream:
         n_steps = clock.check_steps(-(-(end - start) // model.step))
         cells = discretise(table, model.place, clock, steps=n_steps, outside=outside)
         if all(cell is None for cell in cells):
-            raise TrackError("no step has a fix on the map to begin with; try outside='clamp'")
+            raise TrackError("no step has a fix on the map; try outside='clamp'")
         return cls(model, clock, n_steps, cells)
 
-    def events(self, events: Events) -> list[NamedProtection]:
+    def __repr__(self) -> str:
+        seen = sum(cell is not None for cell in self.cells)
+        return f"<Stream: {self.n_steps} steps, {seen} with a fix (private)>"
+
+    def protections(self, events: Events) -> tuple[Protect, ...]:
         """Return the protections of an events file for this stream."""
         if isinstance(events, str | Path):
-            return read_events(events, self.model.place, self.clock, self.n_steps)
-        return list(events)
+            events = read_events(events, self.model.place, self.clock, self.n_steps)
+        return tuple(events)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProtectedTrack:
-    """What came of a protected stream. `released` and `certificate` are public, the rest is not."""
+    """A protected stream. `released` and `certificate` are public, the rest is private."""
 
     stream: Stream
     protector: Protector
-    named: tuple[NamedProtection, ...]
+    protections: tuple[Protect, ...]
     releases: tuple[Release, ...]
     certificate: Certificate
     emissions: dict[int, Array] = field(default_factory=dict)
-    """What each cell would have reported, at the first release of each event's time."""
+    """The emission matrix at the first release of each event's time, by step."""
+
+    def __repr__(self) -> str:
+        return f"<ProtectedTrack with {self.certificate!r}>"
+
+    def _repr_html_(self) -> str:
+        head = ("event", "ε", "largest loss", "releases")
+        rows = [
+            (name, f"{p.epsilon:g}", f"{loss:.4f}", f"{len(self.releases)}")
+            for (name, p), loss in zip(
+                self.certificate.named(), self.certificate.largest, strict=True
+            )
+        ]
+        return html_table(head, rows)
 
     @cached_property
     def released(self) -> pd.DataFrame:
@@ -85,13 +105,13 @@ class ProtectedTrack:
 
     @cached_property
     def errors(self) -> Array:
-        """How far each released cell lies from the true one, in kilometres (private)."""
+        """The distance between each released cell and the true one, in kilometres (private)."""
         distances = self.stream.model.place.grid.distances
         return np.array([distances[r.private.true_cell, r.cell] for r in self.releases])
 
     @cached_property
     def diary(self) -> pd.DataFrame:
-        """One row per release with what must stay on the device (private)."""
+        """One row per release, with everything that must stay on the device (private)."""
         private = [r.private for r in self.releases]
         true = as_track(
             [r.step for r in self.releases],
@@ -114,7 +134,8 @@ class ProtectedTrack:
             }
         )
         losses = {
-            f"loss {each.name}": [p.losses[i] for p in private] for i, each in enumerate(self.named)
+            f"loss {name}": [p.losses[i] for p in private]
+            for i, name in enumerate(names_of(self.protections))
         }
         return table.assign(**losses)
 
@@ -124,8 +145,8 @@ def protect_track(
     model: Model,
     events: Events,
     *,
-    adversary: Adversary = "near",
-    rho: float = 0.1,
+    adversary: AdversaryKind = "near",
+    rho: float = DEFAULT_RHO,
     mechanism: Mechanism | None = None,
     calibration: Calibration | None = None,
     outside: Outside = "clamp",
@@ -134,24 +155,26 @@ def protect_track(
 ) -> ProtectedTrack:
     """Protect a clean table of one person's fixes.
 
-    By default against an adversary whose belief about the start is the model's except for a tenth,
-    which may be anything; with planar Laplace noise of budget 1 per kilometre, remapped as well as
-    the events allow. Fixes off the map count for its border (``outside="clamp"``).
+    By default the promise holds against an observer whose belief about the start is the model's,
+    but for a tenth that may be anything. The noise is planar Laplace with budget 1 per kilometre,
+    and `OptimalRemap` brings it as close to the truth as the events allow. Fixes off the map count
+    as on its border (``outside="clamp"``).
     """
+    against = Adversary(adversary, rho)
     stream = Stream.of(table, model, outside=outside)
-    named = stream.events(events)
+    protections = stream.protections(events)
     mobility = model.mobility_from(stream.clock.start)
     protector = Protector(
         mobility,
         PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism,
-        [each.protection for each in named],
-        prior=adversary_prior(adversary, mobility, rho),
-        calibration=OptimalRemap() if calibration is None else calibration,
+        protections,
+        prior=against.prior(mobility),
+        calibration=calibration,
         seed=seed,
     )
     report = progress or progress_line("protecting")
     releases, emissions = [], {}
-    waiting = {each.protection.event.steps[0] for each in named}
+    waiting = {each.event.steps[0] for each in protections}
     for step, cell in enumerate(stream.cells):
         if cell is None:
             protector.skip()
@@ -163,7 +186,5 @@ def protect_track(
             waiting -= begun
             releases.append(protector.release(cell))
         report((step + 1) / stream.n_steps)
-    certificate = Certificate.of(
-        protector, releases, named, model, stream.clock, stream.n_steps, adversary, rho
-    )
-    return ProtectedTrack(stream, protector, tuple(named), tuple(releases), certificate, emissions)
+    certificate = Certificate.of(protector, releases, model, stream.clock, stream.n_steps, against)
+    return ProtectedTrack(stream, protector, protections, tuple(releases), certificate, emissions)

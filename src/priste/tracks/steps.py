@@ -25,7 +25,7 @@ class Clock:
             raise TrackError(f"the start of a clock needs a time zone, got {start}")
         if not pd.Timedelta(0) < length <= LONGEST_STEP:
             raise TrackError(
-                f"the length of a step must lie above zero and at most at "
+                f"a step must be longer than zero and at most "
                 f"{LONGEST_STEP.days} days, got {length}"
             )
         moment_within(start, "the start of the clock", TrackError)
@@ -33,7 +33,7 @@ class Clock:
         object.__setattr__(self, "length", length)
 
     def check_steps(self, n_steps: int) -> int:
-        """Return `n_steps` if a stream may have as many; refuse one that would never end."""
+        """Return `n_steps`, or refuse it if it is beyond the limit of a stream."""
         remedy = "take a shorter time (--from, --until) or longer steps"
         at_most(n_steps, MAX_STEPS, "the number of steps of the stream", remedy, TrackError)
         if n_steps * (self.length / pd.Timedelta(days=1)) > (LATEST - self.start).days:
@@ -101,7 +101,7 @@ def _cells_by_step(
 
 
 def unbroken(stream: list[int | None]) -> list[tuple[int, list[int]]]:
-    """Return the runs without a gap and the step each begins at, to fit a mobility to."""
+    """Return the runs without a gap and the step at which each begins, to fit a mobility to."""
     runs: list[tuple[int, list[int]]] = []
     for step, cell in enumerate(stream):
         if cell is None:

@@ -1,4 +1,4 @@
-"""What a track table is, and how others' columns become one."""
+"""What a track table is, and how other tables become one."""
 
 import warnings
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def track_table(
     time_zone: str | None = None,
     where: str = "the frame",
 ) -> pd.DataFrame:
-    """Return a track table made from any frame of fixes; the frame itself stays as it is.
+    """Return a track table made from any frame of fixes; the frame is not changed.
 
     `columns` names the frame's columns for ``time``, ``latitude``, ``longitude`` and ``track``
     where they cannot be guessed. Times without a zone are refused unless `time_zone` says which
@@ -127,12 +127,12 @@ def _localised(times: "pd.Series[Any]", time_zone: str | None, where: str) -> "p
     try:
         local = times.dt.tz_localize(time_zone, ambiguous=True, nonexistent="shift_forward")
     except Exception as error:
-        raise TrackError(f"time_zone={time_zone!r} is not a zone that is known here") from error
+        raise TrackError(f"time_zone={time_zone!r} is not a known time zone") from error
     return local.dt.tz_convert("UTC").astype("datetime64[us, UTC]")
 
 
 def _names(values: "pd.Series[Any]", where: str) -> "pd.Series[Any]":
-    """Return names as text that can be printed; there are few different ones, each seen once."""
+    """Return names as printable text; the few different ones are looked at once each."""
     text = values.astype(str)
     printed = {name: readable(name, f"a track of {where}", TrackError) for name in text.unique()}
     return text if all(k == v for k, v in printed.items()) else text.map(printed).astype(str)

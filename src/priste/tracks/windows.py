@@ -1,4 +1,4 @@
-"""Clock windows: from when to when, at which hours, on which days, in whose time zone."""
+"""Time windows: moments, hours and days in a time zone."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -10,12 +10,13 @@ import pandas as pd
 from priste.checks import listing, shown
 from priste.errors import TrackError
 from priste.tracks.limits import moment_within
+from priste.tracks.names import short
 from priste.tracks.steps import Clock
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Window:
     """Moments from `start` to `end`, between the hours `opens` and `closes`, on `days`.
 
@@ -34,11 +35,9 @@ class Window:
     def __post_init__(self) -> None:
         zone(self.time_zone)
         if (self.opens is None) != (self.closes is None):
-            raise TrackError("a window with hours needs both: when they begin and when they end")
+            raise TrackError("a window with hours needs both an opening and a closing hour")
         if self.opens is not None and self.opens == self.closes:
-            raise TrackError(
-                f"the hours begin and end at {self.opens:%H:%M}: that is no time at all"
-            )
+            raise TrackError(f"the hours begin and end at {self.opens:%H:%M}, which leaves no time")
         for moment in (self.start, self.end):
             if moment is not None:
                 moment_within(moment, "an end of the window", TrackError)
@@ -49,6 +48,11 @@ class Window:
             raise TrackError(
                 f"days are {listing(DAYS, 7)}, not {listing([shown(day) for day in unknown])}"
             )
+
+    def __repr__(self) -> str:
+        hours = "all day" if self.opens is None else f"{self.opens:%H:%M} to {self.closes:%H:%M}"
+        days = ", ".join(DAYS if self.days is None else self.days)
+        return f"<Window: {hours}, {short(days)}, {self.time_zone}>"
 
     def steps(self, clock: Clock, n_steps: int) -> list[int]:
         """Return the steps of `clock`, of the first `n_steps`, that begin inside the window."""
@@ -96,7 +100,7 @@ def zone(name: object) -> ZoneInfo:
 
 
 def day_start(moment: pd.Timestamp, time_zone: str, *, later: int = 0) -> pd.Timestamp:
-    """Return when the local day of a moment, or the one `later` days on, begins.
+    """Return when the local day of a moment begins, or the day `later` days after it.
 
     Where clocks skip midnight it begins with the first hour there is.
     """

@@ -1,0 +1,158 @@
+"""Whether promises were kept: losses and odds computed again from the releases and the model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, nan
+
+import numpy as np
+
+from priste.checks import Array
+from priste.errors import EvidenceError
+from priste.evidence import EventModel, Evidence, FourVectors
+from priste.mobility import Mobility
+from priste.priors import Prior
+from priste.protection import Protect, names_of
+from priste.tracks.html_table import html_table
+from priste.tracks.names import short
+from priste.worst_case import GUARD, worst_case
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict:
+    """What the releases tell about one event.
+
+    After each step, `rising` and `falling` are how far the odds of any observer the promise is
+    about can have risen and fallen, in nats. `before` and `after` are the odds of an observer who
+    believes the model: they show what the model says about the person's habits.
+    """
+
+    name: str
+    protection: Protect
+    rising: Array
+    falling: Array
+    before: float
+    after: Array
+
+    @property
+    def losses(self) -> Array:
+        """The loss after each step, in the directions that the promise bounds."""
+        if self.protection.sides == "event":
+            return self.rising
+        return np.maximum(self.rising, self.falling)
+
+    @property
+    def largest(self) -> float:
+        """The largest loss of all steps."""
+        return float(self.losses.max())
+
+    @property
+    def worst_step(self) -> int:
+        """The first step at which the loss is largest."""
+        return int(self.losses.argmax())
+
+    @property
+    def kept(self) -> bool:
+        """Whether the loss stayed within ε."""
+        return self.largest <= self.protection.epsilon + GUARD
+
+    def __str__(self) -> str:
+        return (
+            f"“{self.name}”: promised {self.protection.epsilon:g}, largest loss "
+            f"{self.largest:.4f} at step {self.worst_step}: {'kept' if self.kept else 'NOT KEPT'}"
+        )
+
+    def __repr__(self) -> str:
+        kept = "kept" if self.kept else "NOT KEPT"
+        return f"<Verdict on “{short(self.name)}”: {kept}, largest loss {self.largest:.4f}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Check:
+    """Whether a certificate is kept, with a verdict on each protection."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether every promise was kept."""
+        return all(verdict.kept for verdict in self.verdicts)
+
+    @property
+    def losses(self) -> dict[str, Array]:
+        """The loss after each step, by the name of the event."""
+        return {verdict.name: verdict.losses for verdict in self.verdicts}
+
+    @property
+    def largest(self) -> dict[str, float]:
+        """The largest loss of all steps, by the name of the event."""
+        return {verdict.name: verdict.largest for verdict in self.verdicts}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.verdicts))
+
+    def __repr__(self) -> str:
+        kept = sum(verdict.kept for verdict in self.verdicts)
+        return f"<Check: {kept} of {len(self.verdicts)} promises kept>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                verdict.name,
+                f"{verdict.protection.epsilon:g}",
+                f"{verdict.largest:.4f}",
+                "kept" if verdict.kept else "NOT KEPT",
+            )
+            for verdict in self.verdicts
+        ]
+        return html_table(("event", "ε", "largest loss", "verdict"), rows)
+
+
+def check_releases(
+    protections: Sequence[Protect], mobility: Mobility, columns: Sequence[Array], prior: Prior
+) -> Check:
+    """Return the verdicts on releases with these emission columns, one per step."""
+    return Check(
+        tuple(
+            _verdict(name, each, mobility, columns, prior)
+            for name, each in zip(names_of(protections), protections, strict=True)
+        )
+    )
+
+
+@dataclass(frozen=True)
+class _AlsoTheModels:
+    """The beliefs of a prior, and that of the model after them."""
+
+    prior: Prior
+    belief: Array
+
+    def vertices(self, n_cells: int) -> Array:
+        return np.vstack([self.prior.vertices(n_cells), self.belief])
+
+
+def _verdict(
+    name: str, protection: Protect, mobility: Mobility, columns: Sequence[Array], prior: Prior
+) -> Verdict:
+    """Follow the releases once, for all beliefs together."""
+    beliefs = _AlsoTheModels(prior, mobility.initial)
+    now = Evidence.start(EventModel(protection.event, mobility), beliefs).refuse_foregone()
+    before = _odds(float(now.a[-1]), float(now.not_a[-1]))
+    rising, falling, after = [], [], []
+    for step, column in enumerate(columns):
+        now = (now.advance() if step else now).observe(column)
+        vectors = now.four_vectors()
+        after.append(_odds(float(vectors.b[-1]), float(vectors.d[-1])))
+        rises = FourVectors(*(values[:-1] for values in vectors))  # type: ignore[arg-type]
+        if not (rises.b + rises.d).any():
+            raise EvidenceError(f"the model deems the release of step {step} impossible")
+        falls = FourVectors(rises.not_a, rises.a, rises.d, rises.b, rises.exponents)
+        rising.append(worst_case(rises, sides="event").loss)
+        falling.append(worst_case(falls, sides="event").loss)
+    moved = np.array(rising), np.array(falling)
+    return Verdict(name, protection, *moved, before, np.array(after))
+
+
+def _odds(happened: float, failed: float) -> float:
+    if failed > 0:
+        return happened / failed
+    return inf if happened > 0 else nan
