@@ -87,7 +87,7 @@ def test_every_exported_name_is_used_in_an_example_of_the_reference() -> None:
     importlib.util.find_spec("material") is None, reason="needs the extra docs; `make docs` builds"
 )
 def test_the_site_builds_and_asks_no_other_server_for_anything(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path)]
     ended = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     asked = r"<(?:script|link|img)[^>]+(?:src|href)=[\"']?(?:https?:)?//[^>]*>|url\(.?https?:"
