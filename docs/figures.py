@@ -11,8 +11,6 @@ from matplotlib.axes import Axes
 from scaling_table import scaling_figure
 
 from priste import (
-    AnyPrior,
-    EveryOutput,
     Grid,
     KnownPrior,
     Mobility,
@@ -34,29 +32,18 @@ EPSILON = 0.5
 
 def stream() -> None:
     """A person who was at the secret place: the map, and an observer's odds with and without us."""
-    city = Grid(20, 20)
-    mobility = Mobility.gaussian(city, sigma=2.0)
-    region, steps = city.disc(5.0, 5.0, radius=2.0), range(10, 20)
+    city = Grid(12, 12)
+    mobility = Mobility.gaussian(city, sigma=1.5)
+    region, steps = city.disc(3.0, 3.0, radius=1.5), range(10, 16)
     clinic, noise = presence(region, steps), PlanarLaplace(city, 1.0)
-    path = next(p for p in (mobility.sample(40, seed=s) for s in range(99)) if clinic.holds(p))
+    path = next(p for p in (mobility.sample(30, seed=s) for s in range(99)) if clinic.holds(p))
 
     random = np.random.default_rng(3)
-    bare = [noise.emission()[:, random.choice(400, p=noise.emission()[cell])] for cell in path]
-    guard = Protector(
-        mobility,
-        noise,
-        Protect(clinic, EPSILON),
-        seed=3,
-        prior=AnyPrior(),
-        calibration=EveryOutput(),
-    )
+    emission = noise.emission()
+    bare = [emission[:, random.choice(city.n_cells, p=emission[cell])] for cell in path]
+    guard = Protector(mobility, noise, Protect(clinic, EPSILON), seed=3)
     releases = [guard.release(int(cell)) for cell in path]
-    columns = [
-        noise.with_budget(r.private.budget).emission()[:, r.cell]
-        if r.private.budget
-        else np.full(city.n_cells, 1 / city.n_cells)
-        for r in releases
-    ]
+    columns = [release.column for release in releases]
     before = prior_odds(clinic, mobility)
     unprotected = posterior_odds(clinic, mobility, bare)
     protected = posterior_odds(clinic, mobility, columns)
@@ -83,8 +70,10 @@ def draw_map(
     axes.plot(*city.centres[path].T, "-o", color=TRUE, ms=3, lw=1, label="true path (private)")
     axes.plot(*city.centres[cells].T, "s", color=RELEASED, ms=6, mec="white", label="released")
     axes.fill([], [], color="#fc9f82", label="secret place")
-    axes.set(title="A path and what was released of it", xlim=(0, 20), ylim=(0, 20))
-    axes.set(xticks=range(0, 21, 5), yticks=range(0, 21, 5))
+    axes.set(
+        title="A path and what was released of it", xlim=(0, city.columns), ylim=(0, city.rows)
+    )
+    axes.set(xticks=range(0, city.columns + 1, 3), yticks=range(0, city.rows + 1, 3))
     axes.legend(loc="upper right", framealpha=0.95, fontsize=8)
 
 

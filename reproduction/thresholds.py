@@ -19,6 +19,7 @@ from priste.evidence import FourVectors
 from priste.grid import Grid
 from priste.mechanisms import PlanarLaplace
 from priste.mobility import Mobility
+from priste.priors import AnyPrior
 from priste.progress import Progress
 from priste.protection import Protect
 from priste.protector import Protector
@@ -49,7 +50,8 @@ class Timed(Retry):
     undecided: set[int] = field(default_factory=set)
     is_guarantee: ClassVar[bool] = False
 
-    def _passes(self, situation: Situation, column: Array) -> bool:
+    def passes(self, situation: Situation, column: Array) -> bool:
+        """Tell whether CPLEX says in time that an output passes."""
         verdict = self.verdict(situation, column)
         if verdict is None:
             self.undecided.add(situation.evidence[0].step)
@@ -104,7 +106,7 @@ def _row(threshold: float | None, runs: int, side: int) -> dict[str, Any]:
             mobility,
             noise,
             Protect(presence(range(max(side // 2, 1)), EARLY), _EPSILON),
-            prior=None,
+            prior=AnyPrior(),
             calibration=loop,
             seed=seed,
         )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from priste.checks import Array
 from priste.events import Event, at, at_least
 from priste.evidence import FourVectors
+from priste.worst_case import worst_case
 
 
 def events(n_cells: int, n_steps: int, depth: int = 4) -> st.SearchStrategy[Event]:
@@ -71,15 +72,29 @@ def generators() -> st.SearchStrategy[Any]:
 
 
 def far_apart(random: np.random.Generator, orders: int) -> FourVectors:
-    """Four vectors with likelihoods, and odds, spread over many binary orders."""
-    n = int(random.integers(2, 6))
-    small = np.exp2(-random.uniform(0, random.choice([1, 50, 800]), n))
-    a = np.where(random.random(n) < 0.5, small / 2, 1 - small / 2)
-    a[random.random(n) < 0.1] = random.integers(2)
-    not_a = np.where(a == 1 - small / 2, small / 2, 1 - a)
-    rise = np.exp2(random.choice([0.1, 1, 5]) * random.standard_normal(n))
-    b, d = a * rise, not_a * np.exp2(random.choice([0, 1]) * random.standard_normal(n))
+    """Four vectors with likelihoods spread over many binary orders, and odds moderate or extreme.
+
+    Half of them have prior odds of everyday size, so that a promise can hold for all pairs but one.
+    """
+    n = int(random.integers(2, 7))
+    if random.random() < 0.5:
+        a = random.uniform(0.1, 0.9, n)
+        not_a = 1 - a
+    else:
+        small = np.exp2(-random.uniform(0, random.choice([1, 50, 800]), n))
+        a = np.where(random.random(n) < 0.5, small / 2, 1 - small / 2)
+        a[random.random(n) < 0.1] = random.integers(2)
+        not_a = np.where(a == 1 - small / 2, small / 2, 1 - a)
+    moves = np.exp2(random.choice([0.1, 0.5, 2.0]) * random.standard_normal((2, n)))
     exponents = random.integers(-orders, orders + 1, n)
-    if random.random() < 0.5:  # a few clusters: rows near each other, far from the rest
+    if random.random() < 0.3:  # a few clusters: rows near each other, far from the rest
         exponents = random.choice(exponents[:2], n) + random.integers(-20, 21, n)
-    return FourVectors(a, not_a, b, d, exponents)
+    return FourVectors(a, not_a, a * moves[0], not_a * moves[1], exponents)
+
+
+def near_the_loss(random: np.random.Generator, vectors: FourVectors) -> float:
+    """An ε at which a verdict is not obvious: near the loss that is claimed, where it is finite."""
+    loss = worst_case(vectors).loss
+    if not 1e-3 < loss < 100:
+        return float(random.choice([0.05, 0.5, 2.0, 20.0]))
+    return float(loss * random.choice([0.5, 1 - 1e-6, 1 + 1e-6, 1.05]))

@@ -1,8 +1,10 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from priste import Grid, Mobility, MobilityError, at, prior_probability
+from priste import Grid, Mobility, MobilityError, at, prior_probability, privacy_loss
 
 TWO = np.array([[0.9, 0.1], [0.2, 0.8]])
 OTHER = np.array([[0.5, 0.5], [0.0, 1.0]])
@@ -121,3 +123,25 @@ def test_a_mobility_says_what_it_is() -> None:
     assert repr(Mobility(TWO)) == "Mobility(2 cells, one matrix)"
     assert repr(Mobility([TWO, OTHER])) == "Mobility(2 cells, 2 matrices)"
     assert repr(Mobility(lambda _: TWO)) == "Mobility(2 cells, a function of the step)"
+
+
+def test_rows_sum_to_one_to_the_last_digit_and_stay_as_they_are() -> None:
+    random = np.random.default_rng(0)
+    rows = random.dirichlet(np.full(40, 0.1), 40) * (1 + random.uniform(-9e-10, 9e-10, (40, 1)))
+    for given in (rows, sparse.csr_array(np.where(rows > 1e-12, rows, 0.0))):
+        model = Mobility(given)
+        matrix = model.transition(0)
+        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        for row in dense.tolist():
+            missed = sum(map(Fraction, row), Fraction(-1))
+            assert abs(missed) <= Fraction(1, 2**53)
+        again = Mobility(matrix).transition(0)
+        assert (again != matrix).sum() == 0
+
+
+def test_what_rows_miss_of_one_does_not_pile_up_as_evidence() -> None:
+    """Two thousand steps that reveal nothing leave everybody's odds where they were."""
+    rows = np.array([[0.9, 0.1], [0.2, 0.8]])
+    rows *= 1 + np.array([[9e-10], [-9e-10]])
+    losses = privacy_loss(at({0}, 1), Mobility(rows), [np.ones(2)] * 2000)
+    assert losses[-1] < 1e-12

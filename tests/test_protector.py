@@ -4,7 +4,9 @@ import pytest
 from priste import (
     AnyPrior,
     AnyPriorOn,
+    EmissionMatrix,
     EventError,
+    EveryOutput,
     Exponential,
     Grid,
     KnownPrior,
@@ -12,6 +14,8 @@ from priste import (
     Mobility,
     MobilityError,
     NearPrior,
+    OptimalRemap,
+    PlanarLaplace,
     Prior,
     Protect,
     ProtectionError,
@@ -21,6 +25,7 @@ from priste import (
     presence,
     privacy_loss,
 )
+from priste.calibration import CertifiedPlan
 
 GRID = Grid(2, 3)
 MOBILITY = Mobility.gaussian(GRID, sigma=1.0)
@@ -102,7 +107,7 @@ def test_skipping_equals_a_release_that_tells_nothing() -> None:
 def test_the_retry_loop_says_that_it_is_no_guarantee() -> None:
     release = protector(seed=None, calibration=Retry()).release(0)
     assert release.caveats == (
-        "with Retry ε is not a guarantee; priste.audit tells what is realised",
+        "Retry does not guarantee ε; priste.audit computes what is realised",
     )
 
 
@@ -172,12 +177,12 @@ def test_a_mobility_that_ends_refuses_the_step_beyond_it_and_no_other() -> None:
         (
             {"mechanism": Exponential(Grid(1, 3), 1.0)},
             ProtectionError,
-            "the mechanism knows 3 cells, the mobility 6",
+            "the mechanism has 3 cells, the mobility 6",
         ),
         ({"mobility": np.eye(6)}, ProtectionError, r"wrap a matrix: Mobility\(matrix\)"),
         ({"mechanism": np.eye(6)}, ProtectionError, "got ndarray; wrap a matrix: EmissionMatrix"),
-        ({"prior": [0.5, 0.5]}, ProtectionError, "prior must be such as .*, got list"),
-        ({"calibration": Retry}, ProtectionError, "calibration must be such as .*, got Retry"),
+        ({"prior": [0.5, 0.5]}, ProtectionError, "prior must be like .*, got list"),
+        ({"calibration": Retry}, ProtectionError, "calibration must be like .*, got Retry"),
         ({"prior": KnownPrior([0.5, 0.5])}, ValueError, r"one entry per cell \(6\), got 2"),
         ({"seed": "abc"}, ProtectionError, "seed must be"),
     ],
@@ -200,3 +205,53 @@ def test_a_wrong_protection_is_refused() -> None:
         Protect("hospital", 0.5)  # type: ignore[arg-type]
     with pytest.raises(ProtectionError, match="sides must be one of both, event, got 'none'"):
         Protect(EVENT, 0.5, sides="none")  # type: ignore[arg-type]
+
+
+def test_the_default_serves_people() -> None:
+    """The optimal remap against beliefs near the model's: an error well below a random cell's."""
+    city = Grid(12, 12)
+    mobility = Mobility.gaussian(city, sigma=2.0)
+    clinic = presence(city.disc(3.0, 3.0, radius=1.5), range(8, 12))
+    guard = Protector(mobility, PlanarLaplace(city, 1.0), Protect(clinic, 1.0), seed=0)
+    assert isinstance(guard.calibration, OptimalRemap)
+    assert isinstance(guard.prior, NearPrior)
+    assert guard.prior.rho == 0.1
+    np.testing.assert_array_equal(guard.prior.belief, mobility.initial)
+    path = mobility.sample(12, seed=0).tolist()
+    errors = [city.distances[cell, guard.release(cell).cell] for cell in path]
+    assert np.mean(errors) < 2.5 < 0.5 * city.distances.mean()
+
+
+def test_without_distances_the_default_hits_the_true_cell_as_often_as_it_can() -> None:
+    matrix = EmissionMatrix(0.9 * np.eye(6) + 0.1 / 6)
+    guard = Protector(MOBILITY, matrix, Protect(EVENT, 0.5), seed=0)
+    assert guard.release(3).private.losses[0] <= 0.5
+
+
+@pytest.mark.parametrize("calibration", [OptimalRemap(), EveryOutput()])
+def test_anybody_can_make_the_plans_again_and_finds_the_released_columns(
+    calibration: OptimalRemap | EveryOutput,
+) -> None:
+    """From public things alone: the model, the events, and what was released."""
+    prior = NearPrior(np.full(6, 1 / 6), 0.2)
+    guard = protector(seed=1, prior=prior, calibration=calibration)
+    releases = [guard.release(cell) for cell in PATH]
+    stranger = protector(seed=None, prior=prior, calibration=calibration)
+    state = stranger.beginning()
+    for release in releases:
+        state = state.arrive()
+        plan = calibration.plan(state.situation())
+        np.testing.assert_array_equal(plan.emission[:, release.cell], release.column)
+        state = state.observe(release.column, plan.warm_start)
+    assert any(not np.array_equal(r.column, releases[0].column) for r in releases)
+
+
+def test_the_plan_of_the_next_release_is_the_one_it_is_drawn_from() -> None:
+    guard = protector(calibration=OptimalRemap())
+    for cell in PATH[:3]:
+        plan = guard.plan()
+        assert guard.plan() is plan  # made once
+        release = guard.release(cell)
+        assert isinstance(plan, CertifiedPlan)
+        np.testing.assert_array_equal(plan.emission[:, release.cell], release.column)
+    assert guard.step == 3

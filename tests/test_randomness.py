@@ -25,6 +25,14 @@ def test_a_seed_is_reproducible_and_without_one_the_system_decides() -> None:
     assert all(0 <= secure.bits() < 2**53 for _ in range(100))
 
 
-def test_a_wrong_seed_is_refused() -> None:
-    with pytest.raises(ProtectionError, match="seed must be a whole number of at least 0, got -1"):
-        Randomness(seed=-1)
+def test_a_seed_is_whatever_numpy_takes() -> None:
+    for seed in (7, [7, 8], np.random.SeedSequence(7), np.random.PCG64(7)):
+        assert not Randomness(seed).is_secure
+    generator = np.random.default_rng(7)
+    assert Randomness(generator).bits() == Randomness(7).bits()
+
+
+@pytest.mark.parametrize("seed", [-1, "seven", 1.5])
+def test_a_wrong_seed_is_refused(seed: object) -> None:
+    with pytest.raises(ProtectionError, match="seed must be what numpy.random.default_rng takes"):
+        Randomness(seed)  # type: ignore[arg-type]

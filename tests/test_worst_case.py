@@ -205,7 +205,7 @@ def test_a_common_factor_of_the_releases_changes_nothing() -> None:
     ("vectors", "message"),
     [
         (([0.5], [0.5], [0.1, 0.2], [0.1]), "one length"),
-        (([0.5], [0.4], [0.1], [0.1]), "a \\+ not_a must be 1; it is not in row\\(s\\) 0"),
+        (([0.5], [0.4], [0.1], [0.1]), "a \\+ not_a must be 1, which fails in row\\(s\\) 0"),
         (([0.5], [0.5], [0.0], [0.0]), "impossible under every belief"),
         (([0.0], [1.0], [0.1], [0.1]), "b must be 0 where a is 0"),
         (([1.0], [0.0], [0.1], [0.1]), "d must be 0 where not_a is 0"),

@@ -10,7 +10,7 @@ from priste import AnyPrior, Mobility, presence, privacy_loss
 from priste.checks import Array
 from priste.worst_case import is_within, worst_case
 from tests.oracles import condition_in_integers, four_vectors_in_fractions
-from tests.strategies import far_apart
+from tests.strategies import far_apart, near_the_loss
 
 
 @pytest.mark.parametrize("orders", [250, 700, 1500, 40_000])
@@ -18,7 +18,8 @@ def test_verdicts_agree_with_whole_numbers_however_far_beliefs_lie_apart(orders:
     random = np.random.default_rng(orders)
     verdicts = {True: 0, False: 0}
     for _ in range(200 if orders > 2000 else 500):
-        vectors, epsilon = far_apart(random, orders), float(random.choice([0.05, 0.5, 2.0, 20.0]))
+        vectors = far_apart(random, orders)
+        epsilon = near_the_loss(random, vectors)
         passes = is_within(vectors, epsilon)
         verdicts[passes] += 1
         if passes:
@@ -109,3 +110,27 @@ def test_streams_after_which_beliefs_lie_far_apart_have_the_loss_that_fractions_
             assert not condition_in_integers(exact, loss * (1 - 1e-8) - 1e-8)
         widest = max(widest, int(np.ptp(exact.exponents)))
     assert widest > 600
+
+
+def test_two_unlikely_beliefs_are_compared_with_each_other_and_not_with_a_cap() -> None:
+    """Any belief, five cells, moves that vary with the step, thirteen releases.
+
+    The releases speak for cell 0 and make cells 1 and 2 unlikely, by 599 and by 689 binary orders.
+    Against cell 0 their prior odds on the event differ by 0.95, against each other by twice that.
+    """
+    n, releases = 5, 13
+    logits = np.array([0.0, 0.95, -0.95, 0.1, -0.1])
+    leads_there = 1 / (1 + np.exp(-logits))
+    stay, decide = np.eye(n), np.zeros((n, n))
+    decide[:, 0], decide[:, 1] = leads_there, 1 - leads_there
+    column = np.array([0.9, 0.9 * 2**-46.08, 0.9 * 2.0**-53, 0.8, 0.7])
+    event = presence({0}, {releases})
+    moves = Mobility([*[stay] * (releases - 1), decide])
+    losses = privacy_loss(event, moves, [column] * releases, prior=AnyPrior())
+    assert losses[-1] == pytest.approx(1.9, abs=1e-9)
+    transitions = [
+        [[Fraction(float(p)) for p in row] for row in moves.transition(t)] for t in range(releases)
+    ]
+    exact = four_vectors_in_fractions({0}, {releases}, transitions, [column] * releases)
+    assert not condition_in_integers(exact, 1.89)
+    assert not is_within(exact, 1.0)

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 from tests.oracles import condition_in_integers
-from tests.strategies import far_apart, random_event, random_stochastic
+from tests.strategies import far_apart, near_the_loss, random_event, random_stochastic
 
 from priste import AnyPrior, EventError, Mobility
 from priste.checks import Array
@@ -108,7 +108,7 @@ def however_far_apart(count: int) -> Finding:
     random, wrong, passed = np.random.default_rng(5), 0, 0
     for _ in range(count):
         vectors = far_apart(random, 1500)
-        epsilon = float(random.choice([0.05, 0.5, 2.0, 20.0]))
+        epsilon = near_the_loss(random, vectors)
         passes = is_within(vectors, epsilon)
         passed += passes
         decided_at = epsilon if passes else epsilon - 3e-9

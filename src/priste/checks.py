@@ -51,7 +51,7 @@ def frozen(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Tell whether `value` is a whole number, of Python or numpy; a truth value is none."""
+    """Tell whether `value` is a whole number, of Python or numpy; not a bool."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -79,7 +79,7 @@ def fraction(value: object, what: str, error: type[PristeError], *, open_at_one:
 
 
 def _float(value: object) -> float:
-    """Return a number as a float, NaN for what is none or lies beyond all floats."""
+    """Return a number as a float; NaN for anything else, and for what no float can hold."""
     try:
         is_number = isinstance(value, _NUMBER) and not isinstance(value, bool)
         return float(value) if is_number else np.nan  # type: ignore[arg-type]
@@ -196,7 +196,7 @@ def stochastic(values: object, what: str, error: type[PristeError]) -> Matrix:
 def _checked_csr(values: Any, what: str, error: type[PristeError]) -> Matrix:
     """Return a copy of a sparse matrix as CSR of floats, if no index leads out of its arrays.
 
-    Compiled code follows indices unasked: a wrong one would read or write anywhere.
+    Compiled code does not check indices: a wrong one would read or write anywhere.
     """
     try:
         own = values.copy()
@@ -209,7 +209,7 @@ def _checked_csr(values: Any, what: str, error: type[PristeError]) -> Matrix:
         matrix = matrix.astype(np.float64, casting="same_kind")
         matrix.sum_duplicates()
     except (TypeError, ValueError, IndexError, AttributeError) as problem:
-        raise error(f"{what} is no sparse matrix of numbers: {problem}") from problem
+        raise error(f"{what} is not a sparse matrix of numbers: {problem}") from problem
     if matrix.ndim != 2:
         raise error(f"{what} must have 2 dimension(s), got shape {matrix.shape}")
     return matrix

@@ -26,7 +26,7 @@ def dyadic(matrix: Array) -> Array:
 
 
 def tickets_of(row: Array) -> NDArray[np.int64]:
-    """Return the whole numbers behind a dyadic row; refuse a row that is none."""
+    """Return the whole numbers behind a dyadic row; refuse any other row."""
     tickets = (row * TICKETS).astype(np.int64)
     if tickets.sum() != TICKETS or (tickets / TICKETS != row).any():
         raise ValueError("the row is not made of multiples of 2^-53 that sum to one")

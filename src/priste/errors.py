@@ -6,11 +6,11 @@ class PristeError(Exception):
 
 
 class GridError(PristeError, ValueError):
-    """A map, a point or a region that cannot be."""
+    """An invalid map, point or region."""
 
 
 class MobilityError(PristeError, ValueError):
-    """A transition matrix or an initial distribution that is not one."""
+    """An invalid transition matrix or initial distribution."""
 
 
 class EventError(PristeError, ValueError):
@@ -38,7 +38,7 @@ class AuditError(PristeError, ValueError):
 
 
 class HistoriesLostError(AuditError):
-    """None of the hidden histories that an audit carried on leads to what was released next."""
+    """None of the hidden histories that an audit kept leads to the next release."""
 
 
 class TrackError(PristeError, ValueError):
@@ -50,7 +50,7 @@ class EventsFileError(PristeError, ValueError):
 
 
 class ModelFileError(PristeError, ValueError):
-    """A model file that is damaged, or none."""
+    """A model file that is damaged, or not a model file."""
 
 
 class CertificateError(PristeError, ValueError):

@@ -23,7 +23,7 @@ MAX_CONDITIONS = 100_000
 MAX_DEPTH = 100
 """How deep the parts of an event may lie in each other where it is written out in full."""
 
-_MANY = 1_000  # conditions whose text nobody reads
+_MANY = 6  # conditions; the text of more fits on no line
 
 Numbers = SupportsIndex | Iterable[SupportsIndex]
 """A whole number or several, of Python or numpy."""

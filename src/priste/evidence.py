@@ -49,6 +49,9 @@ class EventModel:
         self._ends_true = self._backwards(decided=[0.0, 1.0])
         self._ends_false = self._backwards(decided=[1.0, 0.0])
 
+    def __repr__(self) -> str:
+        return f"EventModel({self.event!r} on {self.mobility!r})"
+
     def _backwards(self, decided: list[float]) -> list[Array]:
         last, states = self.worlds.last_step, self.mobility.n_states
         tables = [np.repeat(decided, states).reshape(2, states)]
@@ -115,6 +118,9 @@ class Evidence:
     tensor: Array
     exponents: NDArray[np.int64]
     released: Array | None = None
+
+    def __repr__(self) -> str:
+        return f"Evidence(step {self.step}, {len(self.a)} beliefs, {self.model.event!r})"
 
     @classmethod
     def start(cls, model: EventModel, prior: Prior) -> "Evidence":

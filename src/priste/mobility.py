@@ -60,10 +60,9 @@ class Mobility:
         cells = np.arange(self.n_states) if cell_of_state is None else np.asarray(cell_of_state)
         self.cell_of_state: NDArray[np.intp] = _state_map(cells, self.n_states)
         self.n_cells: int = int(self.cell_of_state.max()) + 1
-        self.initial: Array = (
-            frozen(np.full(self.n_cells, 1 / self.n_cells))
-            if initial is None
-            else distribution(initial, "initial", MobilityError, size=self.n_cells)
+        uniform = np.full(self.n_cells, 1 / self.n_cells)
+        self.initial: Array = distribution(
+            uniform if initial is None else initial, "initial", MobilityError, size=self.n_cells
         )
         self.unobserved: tuple[int, ...] = ()
         """Cells whose row a `fit` had to take from its smoothing alone."""
@@ -86,7 +85,7 @@ class Mobility:
         if step >= len(self._matrices):
             raise MobilityError(
                 f"the mobility has {len(self._matrices)} transitions (steps 0 to "
-                f"{len(self._matrices) - 1}), step {step} was asked for; give more matrices, "
+                f"{len(self._matrices) - 1}), but step {step} was asked for; give more matrices, "
                 f"a function of the step, or repeat=True"
             )
         return self._matrices[step]
@@ -247,7 +246,7 @@ def _state_map(cells: NDArray[Any], n_states: int) -> NDArray[np.intp]:
     if not singles or not np.array_equal(cells[:n_cells], np.arange(n_cells)):
         raise MobilityError(
             "cell_of_state must begin with the single cells 0, 1, 2, ... in order: "
-            "the state of somebody whose past is not known"
+            "the states with no known past"
         )
     return frozen(cells.astype(np.intp))
 

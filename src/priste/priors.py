@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from priste.checks import Array, cell_set, distribution, fraction
+from priste.checks import Array, cell_set, distribution, fraction, listing
 from priste.errors import PriorError
 
 
@@ -40,6 +40,9 @@ class AnyPriorOn:
     def __init__(self, cells: Iterable[int]) -> None:
         object.__setattr__(self, "cells", cell_set(cells, "AnyPriorOn", PriorError))
 
+    def __repr__(self) -> str:
+        return f"AnyPriorOn({listing(self.cells)})"
+
     def vertices(self, n_cells: int) -> Array:
         """Return the point masses on the cells."""
         cells = cell_set(self.cells, "AnyPriorOn", PriorError, n_cells=n_cells)
@@ -54,6 +57,9 @@ class KnownPrior:
 
     def __init__(self, belief: ArrayLike) -> None:
         object.__setattr__(self, "belief", distribution(belief, "the known prior", PriorError))
+
+    def __repr__(self) -> str:
+        return f"KnownPrior(a belief over {len(self.belief)} cells)"
 
     def vertices(self, n_cells: int) -> Array:
         """Return the belief as the only row."""
@@ -70,6 +76,9 @@ class NearPrior:
     def __init__(self, belief: ArrayLike, rho: float) -> None:
         object.__setattr__(self, "belief", distribution(belief, "the near prior", PriorError))
         object.__setattr__(self, "rho", fraction(rho, "rho", PriorError, open_at_one=False))
+
+    def __repr__(self) -> str:
+        return f"NearPrior(a belief over {len(self.belief)} cells, rho={self.rho:g})"
 
     def vertices(self, n_cells: int) -> Array:
         """Return the belief mixed with each point mass."""

@@ -1,4 +1,4 @@
-"""What a user asks for: an event, and how much anyone may learn about it."""
+"""What a user asks for: an event, and how much anybody may learn about it."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import get_args
@@ -25,6 +25,11 @@ class Protect:
     _: KW_ONLY
     sides: Sides = "both"
     name: str | None = None
+
+    def __repr__(self) -> str:
+        name = "" if self.name is None else f", name={self.name!r}"
+        sides = "" if self.sides == "both" else f", sides={self.sides!r}"
+        return f"Protect({self.event!r}, epsilon={self.epsilon:g}{sides}{name})"
 
     def __post_init__(self) -> None:
         if not isinstance(self.event, Event):

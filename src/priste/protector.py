@@ -41,7 +41,7 @@ class Release:
     With a calibration that guarantees ε it follows from public things, so anybody may see it; the
     column of `Retry` shows how often the loop ran, and that depends on the true cell.
 
-    `caveats` says in words what this release does not promise, if there is such a thing. Do not
+    `caveats` says in words what this release does not promise, if anything. Do not
     store or send the object itself: a copy of it carries the private part. Send `public()`.
     """
 
@@ -60,9 +60,9 @@ class Protector:
     """Releases one perturbed cell per step so that the events stay secret.
 
     No observer whose belief about step 0 lies in `prior`, who knows how people move and everything
-    released, sees their odds on a protected event change by more than its ε. With `OptimalRemap`
-    (the default) and `EveryOutput` that holds against an observer who knows the algorithm too;
-    with `Retry` it does not.
+    released, sees their odds on a protected event change by more than a factor e^ε. With
+    `OptimalRemap` (the default) and `EveryOutput` that holds against an observer who knows the
+    algorithm too; with `Retry` it does not.
 
     By default the belief about step 0 is the mobility's `initial`, a tenth of which may be
     anything: ``NearPrior(mobility.initial, 0.1)``. `AnyPrior` is stronger and costs far more.
@@ -71,7 +71,7 @@ class Protector:
     carries the public belief that a `LocationSet` follows.
 
     Random draws come from the operating system; with a `seed` they are reproducible and offer no
-    protection against somebody who knows or guesses the seed.
+    protection against anybody who knows or guesses the seed.
     """
 
     def __init__(
@@ -103,13 +103,13 @@ class Protector:
             ("calibration", calibration, "plan", "OptimalRemap()"),
         ):
             if value is not None and (isinstance(value, type) or not hasattr(value, method)):
-                raise ProtectionError(f"{name} must be such as {example}, got {_kind(value)}")
+                raise ProtectionError(f"{name} must be like {example}, got {_kind(value)}")
         n_cells = mechanism.emission().shape[0]
         for model in self.mobilities:
             if n_cells != model.n_cells:
                 raise ProtectionError(
-                    f"the mechanism knows {n_cells} cells, the mobility {model.n_cells}; "
-                    f"both must be made for the same map"
+                    f"the mechanism has {n_cells} cells, the mobility {model.n_cells}; "
+                    f"make both for the same map"
                 )
         self.mechanism = mechanism
         self.protections = asked
@@ -126,6 +126,11 @@ class Protector:
         self._planned: tuple[PublicState, Plan] | None = None
         self._caveats = tuple(self._name_caveats())
 
+    def __repr__(self) -> str:
+        events = "1 event" if len(self.protections) == 1 else f"{len(self.protections)} events"
+        calibration = type(self.calibration).__name__
+        return f"Protector({events}, {calibration}, next step {self.step})"
+
     def beginning(self) -> PublicState:
         """Return the public state before the first step."""
         return PublicState.start(self.mobilities, self.mechanism, self.protections, self.prior)
@@ -133,9 +138,9 @@ class Protector:
     def _name_caveats(self) -> Iterator[str]:
         if not self.calibration.is_guarantee:
             name = type(self.calibration).__name__
-            yield f"with {name} ε is not a guarantee; priste.audit tells what is realised"
+            yield f"{name} does not guarantee ε; priste.audit computes what is realised"
         if not self._randomness.is_secure:
-            yield "drawn from a seed: reproducible, and no protection from who knows the seed"
+            yield "drawn from a seed: reproducible, and no protection against anyone who knows it"
 
     @property
     def step(self) -> int:

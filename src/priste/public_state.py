@@ -1,4 +1,4 @@
-"""What everybody can know about a protected stream: it evolves with the releases alone."""
+"""What everybody can know about a protected stream; it depends on the releases alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +31,9 @@ class PublicState:
     step: int = -1
     warm_start: WarmStart | None = None
 
+    def __repr__(self) -> str:
+        return f"PublicState(step {self.step}, {len(self.evidence)} pieces of evidence)"
+
     @classmethod
     def start(
         cls,
@@ -39,7 +42,7 @@ class PublicState:
         protections: Sequence[Protect],
         prior: Prior,
     ) -> "PublicState":
-        """Return the state before the first step; the models of one protection stand together."""
+        """Return the state before the first step; models of one protection are adjacent."""
         first = mobilities[0]
         initial = mechanism.prior if isinstance(mechanism, LocationSet) else first.initial
         pairs = [(p, m) for p in protections for m in mobilities]

@@ -1,4 +1,4 @@
-"""How much a stream of releases tells about an event, in plain calls.
+"""How much a stream of releases reveals about an event, in plain calls.
 
 `emissions` is one column per step: the probability, from each cell, of what was released then.
 """

@@ -32,7 +32,7 @@ class Randomness:
 
 
 def generator(seed: Seed | None) -> np.random.Generator:
-    """Return numpy's generator for a seed, or one that starts anywhere for None."""
+    """Return numpy's generator for a seed; for None, one that is seeded by the system."""
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Odds in words: an ε nobody can read becomes one everybody can."""
+"""Odds in words, so that everybody can read an ε."""
 
 import math
 from typing import Literal
@@ -29,7 +29,7 @@ def as_factor(epsilon: float) -> str:
 
 
 def promise(epsilon: float, odds: float = 1 / 9, sides: Sides = "both") -> str:
-    """Return what an ε means for somebody who gave the event `odds` before."""
+    """Return what an ε means for an observer who gave the event `odds` before."""
     low = as_odds(odds * math.exp(-epsilon), "down")
     high = as_odds(odds * math.exp(epsilon), "up")
     least = f"at least {low} and " if sides == "both" else ""

@@ -1,4 +1,4 @@
-"""The largest loss any belief in a convex set can suffer, exactly and without a solver.
+"""The largest loss over a convex set of beliefs, exactly and without a solver.
 
 For a belief that mixes the vertices with weights π the loss is the logarithm of
 
@@ -49,7 +49,7 @@ _WORTH_SHARING = 10**7  # pairs to look at before a second thread pays
 
 
 class WorstCase(NamedTuple):
-    """The largest loss, and a belief that suffers it.
+    """The largest loss, and a belief that attains it.
 
     The belief puts `weights` on two of the vertices. Where a weight is 0 the loss is a limit: it
     is approached as the weight goes to 0 and not attained.
@@ -110,7 +110,7 @@ def is_within(vectors: FourVectors, epsilon: float, *, sides: Sides = "both") ->
 def is_beyond(
     evidence: Evidence, columns: Array, epsilon: float, *, sides: Sides = "both"
 ) -> NDArray[np.bool_]:
-    """Tell of each emission column whether its release would bring some loss above `epsilon`.
+    """Tell for each emission column whether its release would push some loss above `epsilon`.
 
     A release that the model deems impossible counts as beyond.
     """
@@ -124,10 +124,10 @@ def is_beyond(
 def first_beyond(
     evidence: Evidence, emission: Array, epsilon: float, *, sides: Sides = "both", hint: int = 0
 ) -> int | None:
-    """Return an output of `emission` that would bring some loss above `epsilon`, or None.
+    """Return an output of `emission` that would push some loss above `epsilon`, or None.
 
-    Outputs with a zero column never occur and are not looked at; one that the model deems
-    impossible counts as beyond. The `hint` is looked at first. Outputs are shared among the cores.
+    Outputs with a zero column never occur and are skipped; one that the model deems impossible
+    counts as beyond. The `hint` is tested first. The cores share the outputs.
     """
     stop = np.zeros(1, dtype=bool)
 
@@ -151,7 +151,7 @@ def first_beyond(
 def _first_failing(
     evidence: Evidence, columns: Array, epsilon: float, sides: Sides, stop: NDArray[np.bool_]
 ) -> int:
-    """Return the first of the columns that would bring some loss above `epsilon`, or -1."""
+    """Return the first column that would push some loss above `epsilon`, or -1."""
     b, d = _joint(evidence, columns)
     a, not_a, exponents = evidence.a, evidence.not_a, evidence.exponents
     both = len(_directions(sides)) == 2
@@ -176,7 +176,7 @@ def _bound(epsilon: float) -> float:
 
 
 def check_sides(sides: object) -> None:
-    """Refuse what is no `Sides`."""
+    """Refuse anything but a `Sides`."""
     if sides not in get_args(Sides):
         raise EvidenceError(f"sides must be one of {listing(get_args(Sides))}, got {sides!r}")
 
@@ -205,5 +205,5 @@ def checked(a: ArrayLike, not_a: ArrayLike, b: ArrayLike, d: ArrayLike) -> FourV
 def _refuse(wrong: NDArray[np.bool_], rule: str) -> None:
     if wrong.any():
         raise EvidenceError(
-            f"{rule}; it is not in row(s) {listing(np.flatnonzero(wrong).tolist())}"
+            f"{rule}, which fails in row(s) {listing(np.flatnonzero(wrong).tolist())}"
         )

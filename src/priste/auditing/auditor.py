@@ -3,7 +3,7 @@
 The audit follows a protector as an algorithm: every sequence of releases that can be seen, with
 its true probability from every true path. Where the algorithm has hidden choices (the attempts of
 `Retry`), each sequence collects all hidden histories that lead to it. The loss of a sequence is
-then that of somebody who knows all this, the worst over the set of beliefs.
+then that of an observer who knows all this, the worst over the set of beliefs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -58,7 +58,7 @@ def audit(
     if any(model.n_cells != protector.mobilities[0].n_cells for model in models):
         raise AuditError(
             f"truth has {models[0].n_cells} cells, the protector's mobility "
-            f"{protector.mobilities[0].n_cells}; both must be made for the same map"
+            f"{protector.mobilities[0].n_cells}; make both for the same map"
         )
     walk = Walk(
         protector,

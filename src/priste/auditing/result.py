@@ -19,9 +19,9 @@ class Finding:
     """What the audit found for one protection.
 
     ``realised[t]`` is the worst loss after t + 1 releases, ``odds[t]`` the odds on the event that
-    the belief which suffers it held before and holds then. `sequence` is the worst sequence of
-    all, `belief` the belief over the cells at step 0 that suffers most; where `is_limit`, beliefs
-    ever closer to it do.
+    the worst belief gave before and gives then. `sequence` is the worst sequence of all, `belief`
+    the worst belief over the cells at step 0; where `is_limit`, beliefs ever closer to it come
+    ever closer to the loss.
     """
 
     protection: Protect
@@ -30,6 +30,10 @@ class Finding:
     sequence: tuple[int, ...]
     belief: Array
     is_limit: bool
+
+    def __repr__(self) -> str:
+        worst = float(self.realised.max())
+        return f"Finding(promised {self.promised:g}, realised {worst:.4g})"
 
     @property
     def promised(self) -> float:
@@ -58,6 +62,10 @@ class Audit:
     n_exact: int
     n_sequences: int
     findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        verdict = "kept" if self.kept else "NOT KEPT"
+        return f"Audit({verdict}, {self.n_sequences} sequences, worst {self.worst!r})"
 
     @property
     def worst(self) -> Finding:
@@ -92,7 +100,7 @@ class Audit:
         for finding in self.findings:
             verdict = "kept" if finding.excess <= TOLERANCE else "NOT KEPT"
             yield f"\n{finding.protection.event!r}: {verdict}"
-            yield "  releases  promised  realised   odds of who suffers most, before and after"
+            yield "  releases  promised  realised   odds of the worst observer, before and after"
             steps_of = zip(finding.realised, finding.odds, strict=True)
             for t, (loss, (before, after)) in enumerate(steps_of, start=1):
                 odds = f"{as_odds(before)} → {as_odds(after)}"

@@ -37,6 +37,10 @@ class Situation:
     warm_start: WarmStart | None = None
     """What the last plan left for this one to start from."""
 
+    def __repr__(self) -> str:
+        step = self.evidence[0].step
+        return f"Situation(step {step}, {self.mechanism!r}, {len(self.evidence)} promises)"
+
     def forbidden_output(self, emission: Array, hint: int = 0) -> int | None:
         """Return an output of `emission` that would break a promise, or None if there is none.
 
@@ -121,6 +125,10 @@ class CertifiedPlan:
     warm_start: WarmStart | None = None
     remark: str = ""
 
+    def __repr__(self) -> str:
+        cells, outputs = self.emission.shape
+        return f"CertifiedPlan({cells} cells, {outputs} outputs, budget {self.budget:g})"
+
     def draw(self, true_cell: int, randomness: Randomness) -> Draw:
         """Return one draw from the row of the true cell."""
         output = randomness.draw(self.emission[true_cell])
@@ -137,7 +145,7 @@ class Calibration(Protocol):
     """A way to choose what is released at a step."""
 
     is_guarantee: ClassVar[bool]
-    """Whether ε holds against somebody who knows the algorithm."""
+    """Whether ε holds against an observer who knows the algorithm."""
 
     def plan(self, situation: Situation) -> Plan:
         """Return what the step will do, from public things alone."""

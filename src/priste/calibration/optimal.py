@@ -35,13 +35,13 @@ class OptimalRemap:
     for `rounds` rounds; the map is then as coarse as the loss allows, unless `outputs` says how
     many cells serve as outputs. The solver is never trusted: its result is repaired, rounded to
     whole tickets and certified output by output. If that fails, or takes longer than `time_limit`
-    seconds, the best that was certified serves, at worst `EveryOutput` or one answer for all, and
-    the private diary says so. Only then does a plan depend on the clock.
+    seconds, the best certified matrix is used, at worst that of `EveryOutput` or the same answer
+    from everywhere, and the private diary says so. Only then does a plan depend on the clock.
 
     `loss` is the distance, its square, 0 or 1 for the same cell or another, or a matrix of losses
-    per true and released cell. The public belief is that of the
-    first mobility model from its `initial` on, with a thousandth spread over all cells, so that
-    nobody's answer is arbitrary. `spending` says how much of ε a step may use.
+    per true and released cell. The public belief is that of the first mobility model from its
+    `initial` on, with a thousandth spread over all cells, so that no row is arbitrary.
+    `spending` says how much of ε a step may use.
     """
 
     distances: Array | None = field(default=None, repr=False)

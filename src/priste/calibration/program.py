@@ -3,7 +3,7 @@
 Minimise the sum of cost · Q over matrices Q with non-negative entries and rows that sum to one,
 where for each column j and each of its cuts h, h · Q[:, j] ≤ 0. Hardly any of the variables matter:
 columns are added where their reduced cost says that they would help (pricing), and cuts where
-somebody finds that they are broken. After `solve` the solution is optimal for all variables and
+a solution violates them. After `solve` the solution is optimal for all variables and
 for the cuts there are.
 """
 
@@ -26,7 +26,7 @@ Index = NDArray[np.intp]
 
 
 class SolverError(RuntimeError):
-    """The solver gave no optimum."""
+    """The solver found no optimum."""
 
 
 class Program:
@@ -121,7 +121,7 @@ class Program:
             )
 
     def _run(self, strategy: int) -> None:
-        """Run the solver; if it loses its way, from scratch, and then the other way."""
+        """Run the solver; if that fails, from scratch, and then with the other strategy."""
         for attempt in (strategy, strategy, _PRIMAL + _DUAL - strategy):
             self._highs.setOptionValue("simplex_strategy", attempt)
             self._highs.run()

@@ -8,6 +8,7 @@ import numpy as np
 
 from priste.calibration.calibration import Draw, Outcome, Situation
 from priste.calibration.schedule import checked_schedule, weaker_and_weaker
+from priste.checks import Array
 from priste.mechanisms.mechanism import Mechanism
 from priste.randomness import Randomness
 
@@ -37,6 +38,10 @@ class Retry:
         """Return the loop with its mechanisms."""
         return Loop(situation, self)
 
+    def passes(self, situation: Situation, column: Array) -> bool:
+        """Tell whether a drawn output may be released."""
+        return situation.allows(column)
+
 
 @dataclass(frozen=True, eq=False)
 class Loop:
@@ -53,7 +58,7 @@ class Loop:
             emission = mechanism.lottery()
             output = randomness.draw(emission[true_cell])
             column = emission[:, output]
-            if mechanism.budget == 0 or self.situation.allows(column):
+            if mechanism.budget == 0 or self.retry.passes(self.situation, column):
                 return Draw(output, column, mechanism.budget, attempt)
         raise AssertionError("the last mechanism of a schedule has budget 0")
 

@@ -16,7 +16,7 @@ def checked_schedule(decay: float, weakenings: int) -> None:
 
 
 def weaker_and_weaker(mechanism: Mechanism, decay: float, weakenings: int) -> Iterator[Mechanism]:
-    """Yield the mechanism, its weaker versions, and at last the one that tells nothing."""
+    """Yield the mechanism, its weaker versions, and finally the one that reveals nothing."""
     nothing = mechanism.uninformative()
     for k in range(weakenings + 1):
         if mechanism.budget == 0:
@@ -25,8 +25,8 @@ def weaker_and_weaker(mechanism: Mechanism, decay: float, weakenings: int) -> It
         if k == weakenings or mechanism.budget * decay < sys.float_info.min:
             break
         mechanism = mechanism.weaker(decay)
-    told = nothing.lottery()
-    if nothing.budget != 0 or (told != told[0]).any():
+    rows = nothing.lottery()
+    if nothing.budget != 0 or (rows != rows[0]).any():
         raise ProtectionError(
             f"the uninformative version of {type(mechanism).__name__} must have budget 0 and give "
             f"the same distribution from every cell"

@@ -23,7 +23,7 @@ _BUMPS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # added to all that is used if ro
 
 
 class Effort(NamedTuple):
-    """How hard to try."""
+    """How long a search goes on."""
 
     gap: float
     rounds: int
@@ -32,13 +32,13 @@ class Effort(NamedTuple):
 
 
 def weights(situation: Situation) -> Array:
-    """Return the belief that losses are weighed with: the public one, a little of it anywhere."""
+    """Return the belief that weights losses: the public one, with a little of it anywhere."""
     belief = situation.belief
     return np.asarray((1 - _ANYWHERE) * belief + _ANYWHERE / len(belief))
 
 
 def same_answer(situation: Situation, losses: Array, remark: str) -> CertifiedPlan:
-    """Return the plan to release the same cell wherever the user is, which tells nothing."""
+    """Return the plan to release the same cell wherever the user is: it reveals nothing."""
     totals = weights(situation) @ losses
     emission = np.zeros(losses.shape)
     emission[:, int(np.argmin(totals))] = 1.0
@@ -218,8 +218,7 @@ class OnMap:
     ) -> list[tuple[int, Array]]:
         """Return cuts that a remap breaks, and note their beliefs.
 
-        Where the way from the remap to an `inner` one that passes leaves the allowed, cuts are
-        deeper than at the remap itself.
+        Between the remap and an `inner` one that passes, cuts are deeper than at the remap itself.
         """
         cuts = []
         between = (1 - _INWARDS) * remap + _INWARDS * inner
@@ -261,7 +260,7 @@ class OnMap:
     def _certified(self, remap: Array) -> Array:
         """Return the emission in whole tickets, with a little more constant if rounding hurts.
 
-        An output of somebody who is hardly possible rests on shares too small for a ticket.
+        Outputs for cells that are hardly possible rest on shares too small for a ticket.
         """
         emission = np.zeros((len(self.mechanism), self.losses.shape[1]))
         emission[:, self.outputs] = self.mechanism @ remap

@@ -1,4 +1,4 @@
-"""How much of ε a step may use, so that something is left for later ones."""
+"""How much of ε a step may spend, so that some is left for later steps."""
 
 from dataclasses import replace
 from typing import Literal

@@ -22,3 +22,9 @@ class WarmStart:
 
     beliefs: dict[int, dict[int, tuple[Belief, ...]]] = field(default_factory=dict)
     used: NDArray[np.bool_] | None = None
+
+    def __repr__(self) -> str:
+        beliefs = sum(
+            len(found) for by_output in self.beliefs.values() for found in by_output.values()
+        )
+        return f"WarmStart({beliefs} beliefs)"

@@ -9,7 +9,7 @@ from priste.dyadic import dyadic
 class Mechanism:
     """A randomised map from the true cell to a released one, immutable.
 
-    `budget` says how much it tells; 0 is nothing. `distances` (between cells) are there if the
+    `budget` says how much it reveals; 0 is nothing. `distances` (between cells) are there if the
     mechanism knows the map. Most mechanisms do the same at every step; one that follows the
     public belief about the user has a version `for_belief` of its own at each step.
     """
@@ -48,7 +48,7 @@ class Mechanism:
         raise TypeError(f"{type(self).__name__} has no version with budget {budget}")
 
     def uninformative(self) -> "Mechanism":
-        """Return the version that gives every output the mechanism has with one probability."""
+        """Return the version that gives all its outputs the same probability from every cell."""
         raise TypeError(f"{type(self).__name__} has no uninformative version")
 
     def for_belief(self, belief: Array) -> "Mechanism":  # noqa: ARG002

@@ -12,7 +12,7 @@ from priste.mechanisms.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Uniform(Mechanism):
-    """Every output with the same probability from every cell: it tells nothing.
+    """Every output with the same probability from every cell: it reveals nothing.
 
     There are `n_outputs` outputs (as many as cells if not given); if `among` is given, only those
     of them occur.
