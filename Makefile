@@ -4,6 +4,8 @@
 # make verify long statistical checks, and checks against other programs
 # make reproduce-fast  the paper's evaluation in minutes, in results/reproduction-fast
 # make reproduce  all of it in hours; GEOLIFE=Geolife/Data/000 adds real data
+# make docs   the documentation site, in site/; a broken link or reference fails
+# make docs-serve   the same on this machine, built again as pages change
 # make test-lowest, make test-newest   the tests with the oldest versions that we allow, and with
 #             the newest there are
 # make dist   source archive and wheel, in dist/
@@ -16,7 +18,7 @@ PIP_INSTALL := pip install --quiet --disable-pip-version-check
 INSTALL := $(BIN)/$(PIP_INSTALL) -c constraints.txt
 
 .PHONY: demo test test-lowest test-newest bench verify reproduce reproduce-fast figures tables
-.PHONY: dist release clean
+.PHONY: docs docs-serve dist release clean
 
 demo: .venv/cli
 	$(BIN)/priste demo
@@ -51,6 +53,12 @@ figures: .venv/cli
 tables: .venv/cli
 	$(BIN)/python docs/tables.py
 
+docs: .venv/docs
+	$(BIN)/mkdocs build --strict
+
+docs-serve: .venv/docs
+	$(BIN)/mkdocs serve --strict
+
 dist: .venv/release/tools
 	rm -rf build dist
 	.venv/release/bin/python -m build
@@ -59,7 +67,7 @@ dist: .venv/release/tools
 release:
 	scripts/release $(ARGS)
 
-.venv/cli .venv/test: pyproject.toml constraints.txt
+.venv/cli .venv/docs .venv/test: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(INSTALL) -e '.[$(@F)]'
 	touch $@
@@ -80,4 +88,4 @@ release:
 	touch $@
 
 clean:
-	rm -rf .venv build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis

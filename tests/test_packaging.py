@@ -23,7 +23,7 @@ def pins(file: str) -> dict[str, str]:
 
 def bounds() -> dict[str, str]:
     """The lower bounds of everything that any installation may ask for, tools aside."""
-    extras = PROJECT["optional-dependencies"].values()
+    extras = [extra for name, extra in PROJECT["optional-dependencies"].items() if name != "docs"]
     asked = PROJECT["dependencies"] + [one for extra in extras for one in extra]
     plain = [one.partition(";")[0] for one in asked]
     found = dict(one.split(">=") for one in plain if not one.startswith("priste["))

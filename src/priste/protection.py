@@ -27,11 +27,6 @@ class Protect:
     sides: Sides = "both"
     name: str | None = None
 
-    def __repr__(self) -> str:
-        name = "" if self.name is None else f", name={self.name!r}"
-        sides = "" if self.sides == "both" else f", sides={self.sides!r}"
-        return f"Protect({self.event!r}, epsilon={self.epsilon:g}{sides}{name})"
-
     def __post_init__(self) -> None:
         if not isinstance(self.event, Event):
             raise ProtectionError(
