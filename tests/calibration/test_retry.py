@@ -144,6 +144,49 @@ def test_uniform_on_the_set_is_the_last_resort_of_a_location_set() -> None:
     assert release.cell in {0, 1, 2}
 
 
+def test_the_loop_says_that_it_is_no_guarantee() -> None:
+    loop = Protector(MOBILITY, Exponential(GRID, 8.0), Protect(EVENT, 0.3), calibration=Retry())
+    (caveat,) = loop.release(0).caveats
+    assert "with Retry ε is not a guarantee" in caveat
+    assert Retry() == Retry(decay=0.5, weakenings=11)
+
+
+@pytest.mark.parametrize("epsilon", [0.6, 1.3])
+def test_outcomes_are_what_the_loop_does_with_every_ticket(epsilon: float) -> None:
+    """Draw by draw: an output, or a further attempt where it fails; all of it enumerated."""
+    now = (
+        Protector(
+            MOBILITY,
+            Exponential(GRID, 2.0),
+            Protect(EVENT, epsilon),
+            calibration=Retry(0.5, 2),
+            prior=AnyPrior(),
+        )
+        .beginning()
+        .arrive()
+        .situation()
+    )
+    matrices = [dyadic(Exponential(GRID, budget).emission()) for budget in (2.0, 1.0, 0.5)]
+    matrices.append(np.full((4, 4), 0.25))
+    reached, expected = np.ones(4), []
+    for number, matrix in enumerate(matrices):
+        failing = np.zeros(4)
+        for output, column in enumerate(matrix.T):
+            if number == 3 or loss_by_enumeration(EVENT, [column]) <= epsilon:
+                expected.append((output, reached * column, column))  # if it gets this far
+            else:
+                failing += column
+        reached = reached * failing
+    expected = [(output, likely, column) for output, likely, column in expected if likely.any()]
+    found = list(Retry(0.5, 2).plan(now).outcomes())
+    assert [outcome.output for outcome in found] == [output for output, _, _ in expected]
+    assert len(found) > 5
+    for outcome, (_, likelihood, column) in zip(found, expected, strict=True):
+        np.testing.assert_allclose(outcome.likelihood, likelihood, rtol=1e-12)
+        np.testing.assert_allclose(outcome.column, column, rtol=1e-12)
+    np.testing.assert_allclose(sum(o.likelihood for o in found), 1, rtol=1e-12)
+
+
 @pytest.mark.parametrize("decay", [0, 1, 1.5, -0.5, float("nan")])
 def test_a_wrong_decay_is_refused(decay: float) -> None:
     with pytest.raises(ProtectionError, match="decay must"):

@@ -3,9 +3,20 @@
 import numpy as np
 import pytest
 
-from priste import AnyPrior, EveryOutput, Exponential, Grid, Mobility, Protect, Protector, presence
+from priste import (
+    AnyPrior,
+    EveryOutput,
+    Exponential,
+    Grid,
+    KnownPrior,
+    Mobility,
+    Protect,
+    Protector,
+    presence,
+)
 from priste.calibration import Situation
 from priste.calibration.spending import Spending, rationed
+from priste.worst_case import worst_case
 from tests.oracles import joint_by_enumeration, rising_loss_over_edges
 
 GRID = Grid(1, 3)
@@ -70,6 +81,22 @@ def test_above_the_loss_so_far_there_is_a_little_room(spending: Spending) -> Non
     epsilon = SPENT * 1.01  # less than the reserve is left
     (protection,) = rationed(after_two_releases(epsilon), spending).protections
     assert protection.epsilon == pytest.approx(SPENT + 1e-6 * epsilon, abs=1e-12)
+
+
+def test_odds_that_fell_earn_nothing_where_only_rising_counts() -> None:
+    one_sided = Protect(EVENT, 0.5, sides="event")
+    protector = Protector(
+        MOBILITY,
+        Exponential(GRID, 1.0),
+        one_sided,
+        prior=KnownPrior(np.full(3, 1 / 3)),
+        calibration=EveryOutput(),
+    )
+    now = protector.beginning().arrive()
+    fallen = now.observe(np.array([0.1, 0.6, 0.9]), None).arrive().situation()
+    assert worst_case(fallen.evidence[0].four_vectors(), sides="event").loss < -0.1
+    (protection,) = rationed(fallen, "rolling").protections
+    assert protection.epsilon == pytest.approx(0.49 / 4, rel=1e-9)  # steps 1 to 4
 
 
 @pytest.mark.parametrize("over", [0.0, 1e-12, 1e-9, 0.01])
