@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,7 @@ import priste.protector
 from priste import (
     AnyPrior,
     AnyPriorOn,
+    EmissionMatrix,
     Event,
     EventError,
     EveryOutput,
@@ -15,6 +18,7 @@ from priste import (
     Mobility,
     MobilityError,
     NearPrior,
+    OptimalRemap,
     Prior,
     Protect,
     ProtectionError,
@@ -128,6 +132,34 @@ def test_models_of_higher_order_protect_cells() -> None:
     location_set = LocationSet(Exponential(GRID, 2.0), 0.2, np.full(6, 1 / 6))
     guard = protector(mobility=mobility, mechanism=location_set)
     assert all(release.private.losses[0] <= 0.5 + 1e-9 for release in guard.stream(PATH))
+
+
+def test_unless_asked_otherwise_a_tenth_of_the_belief_is_free_and_the_remap_is_optimal() -> None:
+    initial = np.array([0.3, 0.2, 0.2, 0.1, 0.1, 0.1])
+    guard = protector(
+        mobility=[Mobility(MOBILITY.transition(0), initial), MOBILITY],
+        prior=None,
+        calibration=None,
+    )
+    expected = 0.9 * initial + 0.1 * np.eye(6)
+    np.testing.assert_allclose(guard.prior.vertices(6), expected, rtol=1e-12)
+    assert isinstance(guard.calibration, OptimalRemap)
+    assert guard.calibration.loss == "distance"
+    no_map = protector(mechanism=EmissionMatrix(np.eye(6)), calibration=None)
+    assert isinstance(no_map.calibration, OptimalRemap)
+    assert no_map.calibration.loss == "same cell"
+
+
+def test_a_mechanism_may_have_other_outputs_than_cells() -> None:
+    pairs = np.repeat(np.eye(3), 2, axis=0)
+    assert protector(mechanism=EmissionMatrix(0.9 * pairs + 0.1 / 3)).release(5).cell < 3
+
+
+def test_releases_are_compared_by_what_is_public() -> None:
+    release = protector().release(4)
+    elsewhere = replace(release.private, true_cell=1)
+    assert replace(release, private=elsewhere, column=np.zeros(6)) == release
+    assert replace(release, cell=(release.cell + 1) % 6) != release
 
 
 def losses_by_enumeration(event: Event, model: Mobility, columns: list[Array]) -> float:
@@ -246,6 +278,14 @@ def test_a_mobility_that_ends_refuses_the_step_beyond_it_and_no_other() -> None:
         ({"protections": EVENT}, ProtectionError, "one or more Protect"),
         ({"protections": None}, ProtectionError, "one or more Protect"),
         ({"protections": [EVENT]}, ProtectionError, "one or more Protect"),
+        ({"protections": [Protect(EVENT, 0.5), EVENT]}, ProtectionError, "one or more Protect"),
+        ({"mobility": [MOBILITY, np.eye(6)]}, ProtectionError, "a Mobility or several"),
+        ({"mobility": []}, ProtectionError, "a Mobility or several"),
+        (
+            {"mobility": [MOBILITY, Mobility(np.eye(5))]},
+            ProtectionError,
+            "the mechanism knows 6 cells, the mobility 5",
+        ),
         ({"protections": Protect(at(9, 1), 0.5)}, EventError, "off the map at step 1: 9"),
         (
             {"mechanism": Exponential(Grid(1, 3), 1.0)},
