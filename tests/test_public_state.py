@@ -82,6 +82,14 @@ def test_a_release_that_the_belief_deems_impossible_leaves_it() -> None:
     assert faint.belief.tolist() == [1.0, 0.0, 0.0]
 
 
+def test_rounding_does_not_add_up_over_a_long_silence() -> None:
+    thirds = Mobility([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]], INITIAL)
+    state = PublicState.start([thirds], NOISE, ASKED[:1], AnyPrior())
+    for _ in range(200):
+        state = state.arrive()
+    assert state.belief.sum() == pytest.approx(1, abs=1e-14)
+
+
 def test_a_location_set_follows_the_belief_and_other_mechanisms_stay() -> None:
     state = (
         start(LocationSet(NOISE, 0.4, INITIAL)).arrive().observe(np.array([0.0, 0.0, 1.0]), None)

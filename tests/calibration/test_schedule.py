@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from priste import Exponential, Grid, Mechanism, ProtectionError
-from priste.calibration.schedule import weaker_and_weaker
+from priste.calibration.schedule import checked_schedule, weaker_and_weaker
 from priste.checks import Array
 
 GRID = Grid(1, 3)
@@ -15,6 +15,25 @@ LEAST = sys.float_info.min
 
 def budgets(mechanism: Mechanism, decay: float, weakenings: int) -> list[float]:
     return [version.budget for version in weaker_and_weaker(mechanism, decay, weakenings)]
+
+
+@pytest.mark.parametrize(("decay", "weakenings"), [(0.001, 0), (0.999, 1), (0.5, 11)])
+def test_a_schedule_that_becomes_weaker_and_ends_is_accepted(decay: float, weakenings: int) -> None:
+    checked_schedule(decay, weakenings)
+
+
+@pytest.mark.parametrize(
+    ("decay", "weakenings", "message"),
+    [
+        (1.0, 3, "decay must lie strictly between 0 and 1, got 1.0"),
+        (1.5, 3, "decay must lie strictly between 0 and 1, got 1.5"),
+        (0.0, 3, "decay must be a finite number above 0"),
+        (0.5, -1, "weakenings must be a whole number of at least 0, got -1"),
+    ],
+)
+def test_any_other_schedule_is_refused(decay: float, weakenings: int, message: str) -> None:
+    with pytest.raises(ProtectionError, match=message):
+        checked_schedule(decay, weakenings)
 
 
 def test_each_version_has_the_decayed_budget_and_the_last_tells_nothing() -> None:
