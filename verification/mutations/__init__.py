@@ -17,11 +17,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "worst_case": ("test_worst_case.py", "test_worst_case_wide.py"),
     "worst_case_kernels": ("test_worst_case.py", "test_worst_case_wide.py"),
     "worst_case_wide": ("test_worst_case_wide.py", "test_worst_case.py"),
-    "public_state": (
-        "test_protector.py",
-        "calibration/test_retry.py",
-        "calibration/test_every_output.py",
-    ),
+    "public_state": ("test_public_state.py",),
     "protector": ("test_protector.py",),
     "calibration/calibration": ("calibration",),
     "calibration/every_output": ("calibration/test_every_output.py",),

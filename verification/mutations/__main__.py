@@ -1,13 +1,10 @@
 """Try the mutants of all modules, or of those named: `python -m verification.mutations dyadic`.
 
-`sample=60` tries that many of each module, `processes=2` so many at once. The exit status is 1 if
-a mutant survives that is not known to be equivalent.
+`sample=60` tries that many of each module, `lines=17,51` those of some lines, `processes=2` so many
+at once. The exit status is 1 if a mutant survives that is not known to be equivalent.
 """
 
 import os
-
-os.environ.update(NUMBA_DISABLE_JIT="1", OPENBLAS_NUM_THREADS="1")
-
 import random
 import sys
 import time
@@ -34,12 +31,14 @@ def main(words: list[str]) -> int:
         return 2
     import_libraries()
     sample = int(options["sample"]) if "sample" in options else None
+    lines = {int(number) for number in options.get("lines", "").split(",") if number}
     processes = int(options.get("processes", 1))
-    return int(sum(survive(name, sample, processes) for name in names or MODULES) > 0)
+    return int(sum(survive(name, sample, lines, processes) for name in names or MODULES) > 0)
 
 
 def import_libraries() -> None:
-    """Import what every mutant needs, once."""
+    """Import what every mutant needs, once, and without the compiler."""
+    os.environ.update(NUMBA_DISABLE_JIT="1", OPENBLAS_NUM_THREADS="1")
     import highspy  # noqa: F401
     import mpmath  # noqa: F401
     import numba  # noqa: F401
@@ -50,7 +49,7 @@ def import_libraries() -> None:
     import threadpoolctl  # noqa: F401
 
 
-def survive(name: str, sample: int | None, processes: int) -> int:
+def survive(name: str, sample: int | None, lines: set[int], processes: int) -> int:
     """Try the mutants of a module and tell how many survive."""
     from verification.mutations.operators import mutants
     from verification.mutations.trial import quick_tests, source_of, survivors
@@ -62,19 +61,18 @@ def survive(name: str, sample: int | None, processes: int) -> int:
         if entry["module"] == name
     ]
     everyone = mutants(name, source_of(name))
-    chosen = everyone
-    if sample is not None and sample < len(everyone):
-        chosen = random.Random(0).sample(everyone, sample)
+    chosen = [m for m in everyone if m.number in lines] if lines else everyone
+    if sample is not None and sample < len(chosen):
+        chosen = random.Random(0).sample(chosen, sample)
     equivalent = [m for m in chosen if (m.line, m.becomes) in known or (m.line, ANYTHING) in known]
     tried = [m for m in chosen if m not in equivalent]
     tests, left_out = quick_tests([f"tests/{file}" for file in MODULES[name]])
     for test in sorted({test.partition("[")[0] for test in left_out}):
         print(f"  left out (slow in plain Python): {test}", flush=True)
     alive = []
-    for mutant, survives in survivors(tried, tests, processes):
-        if survives:
-            alive.append(mutant)
-            print(f"  SURVIVES {mutant}", flush=True)
+    for mutant in survivors(tried, tests, processes):
+        alive.append(mutant)
+        print(f"  SURVIVES {mutant}", flush=True)
     print(
         f"{name}: {len(everyone)} mutants, {len(equivalent)} of {len(chosen)} equivalent, "
         f"{len(tried) - len(alive)} of {len(tried)} noticed by {len(tests)} tests, "

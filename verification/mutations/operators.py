@@ -99,10 +99,14 @@ def mutants(module: str, source: str) -> list[Mutant]:
 
 
 def _described(module: str, number: int, source: str, mutated: str) -> Mutant:
-    pairs = zip(source.splitlines(), mutated.splitlines(), strict=False)
-    changed = [(n, one, other) for n, (one, other) in enumerate(pairs, start=1) if one != other]
-    number, line, becomes = changed[0] if changed else (number, "", "")
-    return Mutant(module, number, line.strip(), becomes.strip(), mutated)
+    before, after = source.splitlines(), mutated.splitlines()
+    pairs = zip(before, after, strict=False)
+    number = next((n for n, (one, other) in enumerate(pairs, start=1) if one != other), number)
+    line, becomes = before[number - 1].strip(), after[number - 1].strip()
+    if line in ("break", "continue"):  # say which
+        condition = before[number - 2].strip()
+        line, becomes = f"{condition} {line}", f"{condition} {becomes}"
+    return Mutant(module, number, line, becomes, mutated)
 
 
 def _is_untested(node: Any) -> bool:

@@ -27,8 +27,8 @@ import pytest
 
 from verification.mutations.operators import Mutant
 
-EXAMPLES = 40
-"""How many examples a property is tried on."""
+EXAMPLES = (8, 40)
+"""How many examples a property is tried on, and again for the mutants that survive."""
 
 SLOWEST = 3.0
 """Seconds of the processor that a test may take to be run at all, and half of what stops it."""
@@ -61,7 +61,8 @@ class InMemory(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 class Quickly:
     """A plugin: few examples of each property, and a test that takes long is stopped."""
 
-    def __init__(self) -> None:
+    def __init__(self, examples: int) -> None:
+        self.examples = examples
         self.seconds: dict[str, float] = {}
         self.left_out: list[str] = []
 
@@ -72,7 +73,7 @@ class Quickly:
                 settings = item.obj._hypothesis_internal_use_settings
                 item.obj._hypothesis_internal_use_settings = hypothesis.settings(
                     settings,
-                    max_examples=min(settings.max_examples, EXAMPLES),
+                    max_examples=min(settings.max_examples, self.examples),
                     phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
                 )
 
@@ -114,7 +115,7 @@ def quick_tests(files: Sequence[str]) -> tuple[dict[str, float], list[str]]:
 
 
 def _measure(files: list[str], answer: Connection) -> None:
-    plugin = Quickly()
+    plugin = Quickly(EXAMPLES[-1])
     _run(files, [plugin])
     left_out = plugin.left_out
     quick = {test: took for test, took in plugin.seconds.items() if test not in left_out}
@@ -136,22 +137,31 @@ def _run(tests: list[str], plugins: list[object], *options: str) -> int:
         return int(pytest.main([*plain, *tests], plugins))
 
 
-def _try(mutant: Mutant, tests: list[str]) -> None:
+def _try(mutant: Mutant, tests: list[str], examples: int) -> None:
     sys.meta_path.insert(0, InMemory(f"priste.{mutant.module.replace('/', '.')}", mutant.source))
-    os._exit(_run(tests, [Quickly()], "-x"))
+    os._exit(_run(tests, [Quickly(examples)], "-x"))
 
 
 def survivors(
     mutants: Sequence[Mutant], tests: dict[str, float], processes: int
-) -> Iterator[tuple[Mutant, bool]]:
-    """Yield each mutant as it ends, and whether no test noticed it. Never ending is noticed."""
+) -> Iterator[Mutant]:
+    """Yield the mutants that no test notices."""
+    few, many = EXAMPLES
+    doubtful = list(_survivors(mutants, tests, processes, few))
+    yield from _survivors(doubtful, tests, processes, many)
+
+
+def _survivors(
+    mutants: Sequence[Mutant], tests: dict[str, float], processes: int, examples: int
+) -> Iterator[Mutant]:
+    """Yield mutants as they survive. What never ends is noticed."""
     limit = 60 + 10 * sum(tests.values())  # by the clock, which others use too
     pending = list(reversed(mutants))
     running: dict[int, tuple[ForkProcess, Mutant, float]] = {}
     while pending or running:
         while pending and len(running) < processes:
             mutant = pending.pop()
-            process = _FORK.Process(target=_try, args=(mutant, list(tests)))
+            process = _FORK.Process(target=_try, args=(mutant, list(tests), examples))
             process.start()
             running[process.sentinel] = process, mutant, time.monotonic() + limit
         wait(list(running), timeout=1.0)
@@ -162,7 +172,8 @@ def survivors(
             if not process.is_alive():
                 process.join()
                 del running[sentinel]
-                yield mutant, process.exitcode == 0
+                if process.exitcode == 0:
+                    yield mutant
 
 
 def source_of(module: str) -> str:
