@@ -96,6 +96,18 @@ def test_cells_off_the_map_are_refused() -> None:
         compile_event(at(0, 2) & at([3, 9, 11], 6), 9)
 
 
+def test_parts_that_cannot_happen_add_nothing() -> None:
+    never = [at(0, step) & at(1, step) for step in (1, 2, 3)]
+    for k in (1, 2, 3):
+        with pytest.raises(EventError, match="the event cannot happen"):
+            compile_event(at_least(k, never), 3)
+        with pytest.raises(EventError, match="the event cannot fail"):
+            compile_event(~at_least(k, never), 3)
+    worlds, alone = (compile_event(e, 3) for e in (at(0, 4) | never[0] | never[1], at(0, 4)))
+    assert worlds.moves.keys() == alone.moves.keys() == {4}
+    np.testing.assert_array_equal(worlds.moves[4], alone.moves[4])
+
+
 def test_foregone_events_are_refused_with_the_verdict() -> None:
     with pytest.raises(EventError, match="the event cannot happen, so there is nothing to protect"):
         compile_event(at(0, 1) & at(1, 1), 3)

@@ -187,6 +187,16 @@ def test_outcomes_are_what_the_loop_does_with_every_ticket(epsilon: float) -> No
     np.testing.assert_allclose(sum(o.likelihood for o in found), 1, rtol=1e-12)
 
 
+def test_the_loop_ends_in_nothing_that_its_mechanism_never_gives() -> None:
+    prior = np.array([0.5, 0.3, 0.2, 0.0])
+    inside = LocationSet(PlanarLaplace(GRID, 2.0), 0.1, prior)
+    state = Protector(
+        MOBILITY, inside, Protect(EVENT, 1e-6), prior=AnyPrior(), calibration=Retry()
+    ).beginning()
+    outcomes = list(Retry().plan(state.arrive().situation()).outcomes())
+    assert {outcome.output for outcome in outcomes} == {0, 1, 2}
+
+
 @pytest.mark.parametrize("decay", [0, 1, 1.5, -0.5, float("nan")])
 def test_a_wrong_decay_is_refused(decay: float) -> None:
     with pytest.raises(ProtectionError, match="decay must"):
