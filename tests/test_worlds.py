@@ -71,7 +71,10 @@ def test_an_automaton_that_grows_too_wide_is_refused_with_its_width() -> None:
     event = at_least(1, [at(0, t) & at(0, t + 10) for t in range(10)])
     with pytest.raises(EventError, match=r"needs \d+ worlds at step \d+, the limit is 100"):
         compile_event(event, 2, max_worlds=100)
-    assert compile_event(event, 2, max_worlds=1024).width == 1024
+    assert compile_event(event, 2).width == 1024
+    longer = at_least(1, [at(0, t) & at(0, t + 11) for t in range(11)])
+    with pytest.raises(EventError, match="the limit is 1024"):
+        compile_event(longer, 2)
 
 
 def test_parts_that_are_shared_are_read_once() -> None:

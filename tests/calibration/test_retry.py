@@ -5,6 +5,7 @@ import pytest
 
 from priste import (
     AnyPrior,
+    EmissionMatrix,
     Exponential,
     Grid,
     LocationSet,
@@ -195,6 +196,19 @@ def test_the_loop_ends_in_nothing_that_its_mechanism_never_gives() -> None:
     ).beginning()
     outcomes = list(Retry().plan(state.arrive().situation()).outcomes())
     assert {outcome.output for outcome in outcomes} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("told", [[0.5, 0.5, 0.5, 0.5], [0.9, 0.1, 0.1, 0.001]])
+def test_some_outcome_comes_from_every_cell_even_when_all_of_epsilon_is_gone(
+    told: list[float],
+) -> None:
+    zeros = EmissionMatrix([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
+    guard = Protector(
+        MOBILITY, zeros, Protect(EVENT, 0.5), prior=AnyPrior(), calibration=Retry(weakenings=0)
+    )
+    state = guard.beginning().arrive().observe(np.array(told), None).arrive()
+    outcomes = list(Retry(weakenings=0).plan(state.situation()).outcomes())
+    np.testing.assert_allclose(sum(o.likelihood for o in outcomes), 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("decay", [0, 1, 1.5, -0.5, float("nan")])
