@@ -204,6 +204,8 @@ def test_an_output_that_nobody_can_have_caused_is_beyond_any_epsilon() -> None:
     faint = np.array([[1.0, 1e-300], [1.0, 1e-300], [1.0, 1e-300]])  # too faint to be sure of
     assert is_beyond(evidence, faint, 50.0).tolist() == [False, True]
     assert first_beyond(evidence, faint[:, :1], 50.0) is None
+    only_from_0 = np.array([[0.5], [0.0], [0.0]])  # impossible for some beliefs, not for all
+    assert first_beyond(evidence, only_from_0, 50.0) is None
 
 
 def test_an_epsilon_beyond_all_numbers_lets_every_finite_loss_pass() -> None:

@@ -202,7 +202,8 @@ def test_the_loop_ends_in_nothing_that_its_mechanism_never_gives() -> None:
 def test_some_outcome_comes_from_every_cell_even_when_all_of_epsilon_is_gone(
     told: list[float],
 ) -> None:
-    zeros = EmissionMatrix([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
+    stays = np.array([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
+    zeros = EmissionMatrix(stays)
     guard = Protector(
         MOBILITY, zeros, Protect(EVENT, 0.5), prior=AnyPrior(), calibration=Retry(weakenings=0)
     )
