@@ -198,6 +198,16 @@ def test_the_loop_ends_in_nothing_that_its_mechanism_never_gives() -> None:
     assert {outcome.output for outcome in outcomes} == {0, 1, 2}
 
 
+def test_where_one_cell_needs_no_second_attempt_others_still_get_it() -> None:
+    stays = np.array([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
+    protect, retry = Protect(EVENT, 3.0), Retry(weakenings=0)
+    guard = Protector(MOBILITY, EmissionMatrix(stays), protect, prior=AnyPrior(), calibration=retry)
+    now = guard.beginning().arrive().situation()
+    assert now.allowed(stays).tolist() == [False, True, True, False]
+    total = sum(outcome.likelihood for outcome in retry.plan(now).outcomes())
+    np.testing.assert_allclose(total, 1, rtol=1e-12)
+
+
 @pytest.mark.parametrize("told", [[0.5, 0.5, 0.5, 0.5], [0.9, 0.1, 0.1, 0.001]])
 def test_some_outcome_comes_from_every_cell_even_when_all_of_epsilon_is_gone(
     told: list[float],
