@@ -32,6 +32,14 @@ def test_rows_sum_exactly_and_lose_no_possible_entry(
         assert tickets_of(row).sum() == TICKETS
 
 
+def test_rounding_keeps_53_bits_and_gives_the_faintest_one_ticket() -> None:
+    ticket = 2.0**-53
+    kept = np.array([[3 * ticket, 0.25 + ticket, 0.75 - 4 * ticket]])
+    np.testing.assert_array_equal(dyadic(kept), kept)
+    faint = dyadic(np.array([[1e-30, 1.0, 0.0]]))
+    assert faint.tolist() == [[ticket, 1 - ticket, 0.0]]
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
 def test_the_sampler_s_integers_are_the_certified_matrix(mechanism: Mechanism) -> None:
     certified = mechanism.lottery()

@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import priste.protector
 from priste import (
     AnyPrior,
     AnyPriorOn,
     EmissionMatrix,
+    Event,
     EventError,
     EveryOutput,
     Exponential,
@@ -26,6 +30,9 @@ from priste import (
     privacy_loss,
 )
 from priste.calibration import CertifiedPlan
+from priste.checks import Array
+from priste.public_state import PublicState
+from tests.oracles import joint_by_enumeration, rising_loss_over_edges
 
 GRID = Grid(2, 3)
 MOBILITY = Mobility.gaussian(GRID, sigma=1.0)
@@ -129,6 +136,106 @@ def test_models_of_higher_order_protect_cells() -> None:
     assert all(release.private.losses[0] <= 0.5 + 1e-9 for release in guard.stream(PATH))
 
 
+def test_unless_asked_otherwise_a_tenth_of_the_belief_is_free_and_the_remap_is_optimal() -> None:
+    initial = np.array([0.3, 0.2, 0.2, 0.1, 0.1, 0.1])
+    guard = protector(
+        mobility=[Mobility(MOBILITY.transition(0), initial), MOBILITY],
+        prior=None,
+        calibration=None,
+    )
+    expected = 0.9 * initial + 0.1 * np.eye(6)
+    np.testing.assert_allclose(guard.prior.vertices(6), expected, rtol=1e-12)
+    assert isinstance(guard.calibration, OptimalRemap)
+    assert guard.calibration.loss == "distance"
+    no_map = protector(mechanism=EmissionMatrix(np.eye(6)), calibration=None)
+    assert isinstance(no_map.calibration, OptimalRemap)
+    assert no_map.calibration.loss == "same cell"
+
+
+def test_a_mechanism_may_have_other_outputs_than_cells() -> None:
+    pairs = np.repeat(np.eye(3), 2, axis=0)
+    assert protector(mechanism=EmissionMatrix(0.9 * pairs + 0.1 / 3)).release(5).cell < 3
+
+
+def test_releases_are_compared_by_what_is_public() -> None:
+    release = protector().release(4)
+    elsewhere = replace(release.private, true_cell=1)
+    assert replace(release, private=elsewhere, column=np.zeros(6)) == release
+    assert replace(release, cell=(release.cell + 1) % 6) != release
+
+
+def losses_by_enumeration(event: Event, model: Mobility, columns: list[Array]) -> float:
+    """The two-sided loss over any belief, from every trajectory."""
+    transitions = [model.transition(0)] * 7
+    before = [joint_by_enumeration(event, transitions, start, []) for start in np.eye(6)]
+    after = [joint_by_enumeration(event, transitions, start, columns) for start in np.eye(6)]
+    (a, not_a), (b, d) = np.array(before).T, np.array(after).T
+    return max(rising_loss_over_edges(a, not_a, b, d), rising_loss_over_edges(not_a, a, d, b))
+
+
+def test_each_event_has_its_own_loss_under_the_model_that_is_worst_for_it() -> None:
+    models = [MOBILITY, Mobility.gaussian(GRID, sigma=0.5), Mobility.gaussian(GRID, sigma=3.0)]
+    events = [EVENT, at({5}, 1), presence({2, 3}, [1, 2])]
+    guard = protector(mobility=models, protections=[Protect(event, 0.7) for event in events])
+    columns: list[Array] = []
+    for cell in (0, 5):
+        release = guard.release(cell)
+        columns.append(release.column)
+        by_model = [[losses_by_enumeration(e, m, columns) for m in models] for e in events]
+        worst = [max(losses) for losses in by_model]
+        assert release.private.losses == pytest.approx(worst, rel=1e-8)
+    assert len({round(loss, 3) for losses in by_model for loss in losses}) == 9
+
+
+def fail_once(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None:
+    """Make the next call of a function raise, and only that."""
+    works = getattr(owner, name)
+
+    def broken(*_: object, **__: object) -> None:
+        monkeypatch.setattr(owner, name, works)
+        raise OSError(f"{name} is broken")
+
+    monkeypatch.setattr(owner, name, broken)
+
+
+@pytest.mark.parametrize("planned", [False, True])
+@pytest.mark.parametrize("part", ["plan", "draw", "observe", "worst_case", "Diary", "Release"])
+def test_after_an_error_the_stream_goes_on_as_if_nothing_had_been(
+    part: str, planned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard, untouched = (protector(calibration=EveryOutput()) for _ in range(2))
+    for each in (guard, untouched):
+        monkeypatch.setattr(each._randomness, "draw", lambda row: int(np.argmax(row)))
+        each.release(0)
+    if planned and part != "plan":
+        guard.plan()
+    before = guard._left
+    owners = {"plan": EveryOutput, "draw": guard._randomness, "observe": PublicState}
+    fail_once(monkeypatch, owners.get(part, priste.protector), part)
+    with pytest.raises(OSError, match=f"{part} is broken"):
+        guard.release(4)
+    assert guard.step == 1
+    assert guard._left is before
+    for cell in PATH:
+        one, other = guard.release(cell), untouched.release(cell)
+        assert one == other
+        assert one.private == other.private
+        np.testing.assert_array_equal(one.column, other.column)
+
+
+def test_a_skip_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = protector()
+    guard.release(0)
+    before, plan = guard._left, guard.plan()
+    fail_once(monkeypatch, PublicState, "arrive")
+    with pytest.raises(OSError, match="arrive is broken"):
+        guard.skip()
+    assert guard._left is before
+    assert guard.plan() is plan
+    guard.skip()
+    assert guard.plan() is not plan
+
+
 @pytest.mark.parametrize(
     ("true_cell", "problem"),
     [
@@ -173,6 +280,14 @@ def test_a_mobility_that_ends_refuses_the_step_beyond_it_and_no_other() -> None:
         ({"protections": EVENT}, ProtectionError, "one or more Protect"),
         ({"protections": None}, ProtectionError, "one or more Protect"),
         ({"protections": [EVENT]}, ProtectionError, "one or more Protect"),
+        ({"protections": [Protect(EVENT, 0.5), EVENT]}, ProtectionError, "one or more Protect"),
+        ({"mobility": [MOBILITY, np.eye(6)]}, ProtectionError, "a Mobility or several"),
+        ({"mobility": []}, ProtectionError, "a Mobility or several"),
+        (
+            {"mobility": [MOBILITY, Mobility(np.eye(5))]},
+            ProtectionError,
+            "the mechanism knows 6 cells, the mobility 5",
+        ),
         ({"protections": Protect(at(9, 1), 0.5)}, EventError, "off the map at step 1: 9"),
         (
             {"mechanism": Exponential(Grid(1, 3), 1.0)},

@@ -1,3 +1,5 @@
+import random
+
 import numpy as np
 import pytest
 
@@ -36,3 +38,24 @@ def test_a_seed_is_whatever_numpy_takes() -> None:
 def test_a_wrong_seed_is_refused(seed: object) -> None:
     with pytest.raises(ProtectionError, match="seed must be what numpy.random.default_rng takes"):
         Randomness(seed)  # type: ignore[arg-type]
+
+
+def test_no_seed_of_a_library_reaches_the_secure_draws() -> None:
+    drawn = []
+    for _ in range(2):
+        random.seed(7)
+        np.random.seed(7)  # noqa: NPY002
+        secure = Randomness()
+        drawn.append([secure.bits() for _ in range(8)])
+    assert drawn[0] != drawn[1]
+
+
+def test_secure_draws_use_all_bits_and_no_more() -> None:
+    drawn = [Randomness().bits() for _ in range(200)]
+    assert {bit for bits in drawn for bit in range(60) if bits >> bit & 1} == set(range(53))
+
+
+def test_a_seed_draws_any_ticket() -> None:
+    seeded = Randomness(seed=0)
+    drawn = [seeded.bits() for _ in range(200)]
+    assert {bit for bits in drawn for bit in range(60) if bits >> bit & 1} == set(range(53))

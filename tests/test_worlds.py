@@ -71,7 +71,10 @@ def test_an_automaton_that_grows_too_wide_is_refused_with_its_width() -> None:
     event = at_least(1, [at(0, t) & at(0, t + 10) for t in range(10)])
     with pytest.raises(EventError, match=r"needs \d+ worlds at step \d+, the limit is 100"):
         compile_event(event, 2, max_worlds=100)
-    assert compile_event(event, 2, max_worlds=1024).width == 1024
+    assert compile_event(event, 2).width == 1024
+    longer = at_least(1, [at(0, t) & at(0, t + 11) for t in range(11)])
+    with pytest.raises(EventError, match="the limit is 1024"):
+        compile_event(longer, 2)
 
 
 def test_parts_that_are_shared_are_read_once() -> None:
@@ -94,6 +97,18 @@ def test_cells_off_the_map_are_refused() -> None:
         EventError, match="off the map at step 6: 9, 11; the map has 9 cells, 0 to 8"
     ):
         compile_event(at(0, 2) & at([3, 9, 11], 6), 9)
+
+
+def test_parts_that_cannot_happen_add_nothing() -> None:
+    never = [at(0, step) & at(1, step) for step in (1, 2, 3)]
+    for k in (1, 2, 3):
+        with pytest.raises(EventError, match="the event cannot happen"):
+            compile_event(at_least(k, never), 3)
+        with pytest.raises(EventError, match="the event cannot fail"):
+            compile_event(~at_least(k, never), 3)
+    worlds, alone = (compile_event(e, 3) for e in (at(0, 4) | never[0] | never[1], at(0, 4)))
+    assert worlds.moves.keys() == alone.moves.keys() == {4}
+    np.testing.assert_array_equal(worlds.moves[4], alone.moves[4])
 
 
 def test_foregone_events_are_refused_with_the_verdict() -> None:

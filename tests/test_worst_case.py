@@ -5,13 +5,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priste import EvidenceError, within, worst_case_loss
+from priste import (
+    AnyPrior,
+    AnyPriorOn,
+    EvidenceError,
+    Mobility,
+    presence,
+    within,
+    worst_case_loss,
+)
 from priste import worst_case_kernels as kernels
 from priste.checks import Array
-from priste.worst_case import checked, worst_case
+from priste.evidence import EventModel, Evidence
+from priste.worst_case import Sides, checked, first_beyond, is_beyond, worst_case
 from tests.cplex_oracle import balanced_form, needs_cplex, smallest_value, theorem_checks
-from tests.oracles import condition_over_all_pairs, loss_of, rising_loss_over_edges
-from tests.strategies import generators
+from tests.oracles import (
+    condition_over_all_pairs,
+    joint_by_enumeration,
+    loss_of,
+    rising_loss_over_edges,
+)
+from tests.strategies import generators, random_stochastic
 
 Vectors = tuple[Array, Array, Array, Array]
 
@@ -130,6 +144,76 @@ def test_no_pair_that_fails_is_passed_over(
         expected = [condition_over_all_pairs(*v, bound) for v in (vectors, mirrored(vectors))]
         assert within(*vectors, epsilon, sides="event") == expected[0]
         assert within(*vectors, epsilon) == all(expected)
+
+
+def judged(
+    random: np.random.Generator, sides: Sides
+) -> tuple[Evidence, Array, float, list[bool | None]]:
+    """Evidence, an emission, an ε, and what enumeration says of each output: None never occurs."""
+    event, n = presence({0}, [0, 2]), 3
+    transitions = list(random_stochastic(random, (3, n, n)))
+    evidence = Evidence.start(EventModel(event, Mobility(transitions)), AnyPrior())
+    emission = random_stochastic(random, (n, 7))
+    shares = random.uniform(0, 0.6, 7)
+    emission = shares * emission + (1 - shares) * emission.mean(axis=0)
+    emission[:, random.integers(7)] = 0.0
+    epsilon = float(random.uniform(0.05, 0.4))
+    starts = list(np.eye(n))
+    a, not_a = np.array([joint_by_enumeration(event, transitions, s, []) for s in starts]).T
+    verdicts: list[bool | None] = []
+    for column in emission.T:
+        joint = [joint_by_enumeration(event, transitions, s, [column]) for s in starts]
+        b, d = np.array(joint).T
+        turned = [(a, not_a, b, d), (not_a, a, d, b)][: 2 if sides == "both" else 1]
+        holds = all(condition_over_all_pairs(*v, math.exp(epsilon)) for v in turned)
+        verdicts.append(not holds if column.any() else None)
+    return evidence, emission, epsilon, verdicts
+
+
+@pytest.mark.parametrize("sides", ["both", "event"])
+@pytest.mark.parametrize("cores", [1, 2, 3])
+def test_the_outputs_beyond_epsilon_are_those_that_enumeration_finds(
+    cores: int, sides: Sides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("priste.worst_case.CORES", cores)
+    monkeypatch.setattr("priste.worst_case._WORTH_SHARING", 0)
+    random, counts = np.random.default_rng(3), set()
+    for _ in range(25):
+        evidence, emission, epsilon, verdicts = judged(random, sides)
+        beyond = [o for o, verdict in enumerate(verdicts) if verdict]
+        occurring = [v for v in verdicts if v is not None]
+        counts.add(min(len(beyond), 2))
+        columns = emission[:, [v is not None for v in verdicts]]
+        assert is_beyond(evidence, columns, epsilon, sides=sides).tolist() == occurring
+        found = first_beyond(evidence, emission, epsilon, sides=sides)
+        assert (found is None) == (not beyond)
+        assert found is None or found in beyond
+        assert cores > 1 or found == min(beyond, default=None)
+        if cores > 1:
+            for hint in beyond:
+                assert first_beyond(evidence, emission, epsilon, sides=sides, hint=hint) == hint
+    assert counts == {0, 1, 2}
+
+
+def test_an_output_that_nobody_can_have_caused_is_beyond_any_epsilon() -> None:
+    model = EventModel(presence({0}, [1]), Mobility(np.full((3, 3), 1 / 3)))
+    evidence = Evidence.start(model, AnyPriorOn([0, 1]))
+    only_from_2 = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert is_beyond(evidence, only_from_2, 50.0).tolist() == [False, True]
+    assert first_beyond(evidence, only_from_2, 50.0) == 1
+    faint = np.array([[1.0, 1e-300], [1.0, 1e-300], [1.0, 1e-300]])  # too faint to be sure of
+    assert is_beyond(evidence, faint, 50.0).tolist() == [False, True]
+    assert first_beyond(evidence, faint[:, :1], 50.0) is None
+    only_from_0 = np.array([[0.5], [0.0], [0.0]])  # impossible for some beliefs, not for all
+    assert first_beyond(evidence, only_from_0, 50.0) is None
+
+
+def test_an_epsilon_beyond_all_numbers_lets_every_finite_loss_pass() -> None:
+    vectors = random_vectors(np.random.default_rng(0), 5)
+    certain = ([0.5, 0.4], [0.5, 0.6], [0.1, 0.1], [0.0, 0.1])
+    for epsilon in (150.0, 199.0, 250.0, 1e4, 1e300):
+        assert within(*vectors, epsilon)
+        assert not within(*certain, epsilon)
 
 
 @needs_cplex

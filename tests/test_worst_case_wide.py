@@ -8,6 +8,7 @@ import pytest
 
 from priste import AnyPrior, Mobility, presence, privacy_loss
 from priste.checks import Array
+from priste.evidence import FourVectors
 from priste.worst_case import is_within, worst_case
 from tests.oracles import condition_in_integers, four_vectors_in_fractions
 from tests.strategies import far_apart, near_the_loss
@@ -43,6 +44,33 @@ def test_the_largest_loss_is_where_whole_numbers_turn_over(orders: int) -> None:
             assert condition_in_integers(vectors, loss * (1 + 1e-12) + 1e-12)
             assert not condition_in_integers(vectors, loss * (1 - 1e-12) - 1e-12)
     assert finite > 50
+
+
+def test_odds_that_only_fall_have_a_rising_loss_below_zero() -> None:
+    random = np.random.default_rng(9)
+    negative = 0
+    for _ in range(60):
+        vectors = far_apart(random, 700)
+        vectors = vectors._replace(b=vectors.b * 2.0**-40)
+        loss = worst_case(vectors, sides="event").loss
+        if -1e3 < loss < 0:
+            negative += 1
+            for share, holds in ((1 - 1e-12, True), (1 + 1e-12, False)):
+                assert condition_in_integers(vectors, share * loss, sides="event") is holds
+    assert negative > 10
+
+
+@pytest.mark.parametrize("rising", [True, False])
+def test_one_belief_that_is_turned_into_certainty_loses_everything(rising: bool) -> None:
+    rare, common = np.array([2.0**-700]), np.array([1.0])
+    none, exponents = np.zeros(1), np.zeros(1, dtype=np.int64)
+    b, d = (rare / 2, none) if rising else (none, common / 2)
+    case = worst_case(FourVectors(rare, common, b, d, exponents))
+    assert (case.loss, case.rising, case.vertices) == (math.inf, rising, (0, 0))
+    assert not is_within(FourVectors(rare, common, b, d, exponents), 500.0)
+    unmoved = FourVectors(rare, common, rare / 2, common / 2, exponents)
+    assert worst_case(unmoved).loss == pytest.approx(0, abs=1e-12)
+    assert is_within(unmoved, 1e-6)
 
 
 def test_the_reported_belief_has_the_reported_loss() -> None:

@@ -83,10 +83,8 @@ def _log(x: Wide) -> float:
 @njit(cache=True, nogil=True)
 def _exponential(value: float) -> Wide:
     """Return e to a power, 0 for that of minus infinity."""
-    if abs(value) < 700:
+    if abs(value) < 700 or math.isinf(value):
         return _wide(math.exp(value), 0)
-    if value < 0 and math.isinf(value):
-        return 0.0, 0
     orders = math.floor(value / _LN2)
     return _wide(math.exp(value - orders * _LN2), int(orders))
 

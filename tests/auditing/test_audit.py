@@ -139,6 +139,34 @@ def test_protecting_several_models_keeps_the_promise_under_each() -> None:
     assert audit(together, 3, truth=MOBILITY).kept
 
 
+def test_each_event_is_audited_under_the_model_that_is_worst_for_it() -> None:
+    models = [MOBILITY, Mobility.gaussian(LINE, sigma=0.5)]
+    asked = [Protect(EVENT, 0.4), Protect(at({2}, 1), 0.9)]
+    protector = line(EveryOutput(), mobility=models, protections=asked)
+    result = audit(protector, 2)
+    assert [finding.protection for finding in result.findings] == asked
+    found = []
+    for finding in result.findings:
+        for steps in (1, 2):
+            by_model = [
+                realised_by_enumeration(protector, finding.protection, steps, np.eye(3), model)
+                for model in models
+            ]
+            assert finding.realised[steps - 1] == pytest.approx(max(by_model), rel=1e-9)
+            found.append(by_model)
+    assert len({round(loss, 4) for by_model in found for loss in by_model}) == 8
+    excess = [finding.realised.max() - finding.promised for finding in result.findings]
+    assert result.worst is result.findings[int(np.argmax(excess))]
+
+
+def test_a_sampled_audit_follows_the_worst_output() -> None:
+    exact = audit(line(Retry()), 4)
+    greedy = audit(line(Retry()), 4, samples=1, seed=0)
+    np.testing.assert_allclose(greedy.realised, exact.realised, rtol=1e-12)
+    assert greedy.worst.sequence == exact.worst.sequence == (0, 0, 0, 0)
+    assert greedy.n_sequences == 1
+
+
 def test_another_set_of_beliefs_can_be_asked_about() -> None:
     protector = line(EveryOutput(), prior=KnownPrior([1 / 3] * 3))
     assert audit(protector, 2).kept

@@ -168,6 +168,31 @@ def test_refining_gives_a_larger_budget_that_still_passes() -> None:
     assert not all(now.allows(column) for column in beyond.lottery().T)
 
 
+def test_only_mechanisms_that_tell_something_are_tested() -> None:
+    now = situation(
+        Protector(
+            MOBILITY,
+            Exponential(GRID, 4.0),
+            Protect(EVENT, 1e-6),
+            prior=AnyPrior(),
+            calibration=EveryOutput(),
+        ),
+        [],
+    )
+    for weakenings, refine in ((0, 0), (3, 0), (3, 2)):
+        chosen, tried = EveryOutput(weakenings=weakenings, refine=refine).choose(now)
+        assert tried == 1 + weakenings + refine
+        assert chosen.budget == 0
+    assert EveryOutput() == EveryOutput(decay=0.5, weakenings=11, refine=0)
+
+
+def test_the_guarantee_needs_no_caveat() -> None:
+    protector = Protector(
+        MOBILITY, Exponential(GRID, 4.0), Protect(EVENT, 0.4), calibration=EveryOutput()
+    )
+    assert protector.release(0).caveats == ()
+
+
 def test_refining_ends_where_numbers_do() -> None:
     protector = Protector(
         MOBILITY,

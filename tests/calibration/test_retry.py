@@ -5,6 +5,7 @@ import pytest
 
 from priste import (
     AnyPrior,
+    EmissionMatrix,
     Exponential,
     Grid,
     LocationSet,
@@ -142,6 +143,83 @@ def test_uniform_on_the_set_is_the_last_resort_of_a_location_set() -> None:
     assert release.private.budget == 0.0
     assert release.private.attempts == 2
     assert release.cell in {0, 1, 2}
+
+
+def test_the_loop_says_that_it_is_no_guarantee() -> None:
+    loop = Protector(MOBILITY, Exponential(GRID, 8.0), Protect(EVENT, 0.3), calibration=Retry())
+    (caveat,) = loop.release(0).caveats
+    assert "with Retry ε is not a guarantee" in caveat
+    assert Retry() == Retry(decay=0.5, weakenings=11)
+
+
+@pytest.mark.parametrize("epsilon", [0.6, 1.3])
+def test_outcomes_are_what_the_loop_does_with_every_ticket(epsilon: float) -> None:
+    """Draw by draw: an output, or a further attempt where it fails; all of it enumerated."""
+    now = (
+        Protector(
+            MOBILITY,
+            Exponential(GRID, 2.0),
+            Protect(EVENT, epsilon),
+            calibration=Retry(0.5, 2),
+            prior=AnyPrior(),
+        )
+        .beginning()
+        .arrive()
+        .situation()
+    )
+    matrices = [dyadic(Exponential(GRID, budget).emission()) for budget in (2.0, 1.0, 0.5)]
+    matrices.append(np.full((4, 4), 0.25))
+    reached, expected = np.ones(4), []
+    for number, matrix in enumerate(matrices):
+        failing = np.zeros(4)
+        for output, column in enumerate(matrix.T):
+            if number == 3 or loss_by_enumeration(EVENT, [column]) <= epsilon:
+                expected.append((output, reached * column, column))  # if it gets this far
+            else:
+                failing += column
+        reached = reached * failing
+    expected = [(output, likely, column) for output, likely, column in expected if likely.any()]
+    found = list(Retry(0.5, 2).plan(now).outcomes())
+    assert [outcome.output for outcome in found] == [output for output, _, _ in expected]
+    assert len(found) > 5
+    for outcome, (_, likelihood, column) in zip(found, expected, strict=True):
+        np.testing.assert_allclose(outcome.likelihood, likelihood, rtol=1e-12)
+        np.testing.assert_allclose(outcome.column, column, rtol=1e-12)
+    np.testing.assert_allclose(sum(o.likelihood for o in found), 1, rtol=1e-12)
+
+
+def test_the_loop_ends_in_nothing_that_its_mechanism_never_gives() -> None:
+    prior = np.array([0.5, 0.3, 0.2, 0.0])
+    inside = LocationSet(PlanarLaplace(GRID, 2.0), 0.1, prior)
+    state = Protector(
+        MOBILITY, inside, Protect(EVENT, 1e-6), prior=AnyPrior(), calibration=Retry()
+    ).beginning()
+    outcomes = list(Retry().plan(state.arrive().situation()).outcomes())
+    assert {outcome.output for outcome in outcomes} == {0, 1, 2}
+
+
+def test_where_one_cell_needs_no_second_attempt_others_still_get_it() -> None:
+    stays = np.array([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
+    protect, retry = Protect(EVENT, 3.0), Retry(weakenings=0)
+    guard = Protector(MOBILITY, EmissionMatrix(stays), protect, prior=AnyPrior(), calibration=retry)
+    now = guard.beginning().arrive().situation()
+    assert now.allowed(stays).tolist() == [False, True, True, False]
+    total = sum(outcome.likelihood for outcome in retry.plan(now).outcomes())
+    np.testing.assert_allclose(total, 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("told", [[0.5, 0.5, 0.5, 0.5], [0.9, 0.1, 0.1, 0.001]])
+def test_some_outcome_comes_from_every_cell_even_when_all_of_epsilon_is_gone(
+    told: list[float],
+) -> None:
+    stays = np.array([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
+    zeros = EmissionMatrix(stays)
+    guard = Protector(
+        MOBILITY, zeros, Protect(EVENT, 0.5), prior=AnyPrior(), calibration=Retry(weakenings=0)
+    )
+    state = guard.beginning().arrive().observe(np.array(told), None).arrive()
+    outcomes = list(Retry(weakenings=0).plan(state.situation()).outcomes())
+    np.testing.assert_allclose(sum(o.likelihood for o in outcomes), 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("decay", [0, 1, 1.5, -0.5, float("nan")])

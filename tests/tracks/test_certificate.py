@@ -40,7 +40,7 @@ from priste.tracks import (
 from priste.tracks.adversary import AdversaryKind
 from priste.tracks.certificate_file import to_json, to_text
 from priste.tracks.recipe import Recipe
-from tests.oracles import condition_over_all_pairs, presence_vectors
+from tests.oracles import condition_over_all_pairs, presence_vectors, rising_loss_over_edges
 from tests.tracks import city
 
 
@@ -97,6 +97,39 @@ def test_the_losses_computed_again_are_those_of_the_diary(track: ProtectedTrack)
     for i, name in enumerate(("treatment", "odd")):
         told = [release.private.losses[i] for release in track.releases]
         np.testing.assert_allclose(losses[name], told, rtol=1e-12)
+
+
+def test_each_promise_has_the_loss_of_its_own_event(tmp_path: Path) -> None:
+    """Two presences, each beside an oracle that knows nothing but the released columns."""
+    elsewhere = "circle = { latitude = 52.535, longitude = 13.42, radius_km = 0.6 }"
+    text = f"""
+        time_zone = "Europe/Berlin"
+        [regions]
+        clinic.circle = {{ latitude = 52.52, longitude = 13.40, radius_km = 0.4 }}
+        office.{elsewhere}
+        [windows.morning]
+        from = "09:00"
+        to = "13:00"
+        [events]
+        treatment = {{ kind = "presence", region = "clinic", window = "morning", epsilon = 0.8 }}
+        work = {{ kind = "presence", region = "office", window = "morning", epsilon = 1.2 }}
+    """
+    track = protect_track(
+        city.days(10, 11), city.model(), city.events_file(tmp_path, text), adversary="any", seed=1
+    )
+    losses = track.certificate.check(city.model()).losses
+    (transition,) = city.model().mobility.matrices
+    transition = np.asarray(transition.todense() if hasattr(transition, "todense") else transition)
+    columns = track.certificate.columns()
+    for promise in to_json(track.certificate)["protections"]:
+        event = promise["event"]["presence"]
+        vectors = presence_vectors(event["cells"], event["steps"], transition, columns)
+        a, not_a, b, d = vectors
+        expected = max(
+            rising_loss_over_edges(a, not_a, b, d), rising_loss_over_edges(not_a, a, d, b)
+        )
+        assert losses[promise["name"]][-1] == pytest.approx(expected, rel=1e-6)
+    assert abs(losses["treatment"][-1] - losses["work"][-1]) > 0.01
 
 
 def test_a_certificate_comes_back_as_it_was(track: ProtectedTrack, tmp_path: Path) -> None:

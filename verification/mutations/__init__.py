@@ -1,0 +1,37 @@
+"""No small change to the lines that carry the guarantee goes unnoticed by their tests.
+
+    python -m verification.mutations                     # all mutants of all modules: hours
+    python -m verification.mutations dyadic protector    # those of some modules
+    python -m verification.mutations worlds sample=60    # some of a module, always the same
+
+A mutant is a module with one small change: a comparison, an operator, a number, a condition, the
+least for the largest. The tests of the module must fail on it. It needs cosmic-ray, which is
+installed by nothing else: ``pip install cosmic-ray``.
+"""
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "dyadic": ("test_dyadic.py",),
+    "randomness": ("test_randomness.py",),
+    "worlds": ("test_worlds.py",),
+    "evidence": ("test_evidence.py", "test_quantify.py"),
+    "worst_case": ("test_worst_case.py", "test_worst_case_wide.py"),
+    "worst_case_kernels": ("test_worst_case.py", "test_worst_case_wide.py"),
+    "worst_case_wide": ("test_worst_case_wide.py", "test_worst_case.py"),
+    "public_state": ("test_public_state.py",),
+    "protector": ("test_protector.py",),
+    "calibration/calibration": ("calibration",),
+    "calibration/every_output": ("calibration/test_every_output.py",),
+    "calibration/retry": ("calibration/test_retry.py",),
+    "calibration/schedule": ("calibration/test_schedule.py",),
+    "calibration/spending": ("calibration/test_spending.py",),
+    "calibration/warm_start": ("calibration/test_optimal.py",),
+    "calibration/optimal": ("calibration/test_optimal.py",),
+    "calibration/search": ("calibration/test_search.py", "calibration/test_optimal.py"),
+    "calibration/bounds": ("calibration/test_bounds.py",),
+    "calibration/program": ("calibration/test_program.py",),
+    "auditing/auditor": ("auditing",),
+    "auditing/histories": ("auditing/test_histories.py",),
+    "auditing/result": ("auditing",),
+    "auditing/walk": ("auditing",),
+}
+"""The modules that carry the guarantee, and the tests of each."""
