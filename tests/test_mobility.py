@@ -20,7 +20,7 @@ def test_a_matrix_per_step_ends_where_it_ends_or_starts_over() -> None:
     mobility = Mobility([TWO, OTHER])
     np.testing.assert_array_equal(mobility.transition(1), OTHER)
     with pytest.raises(
-        MobilityError, match=r"has 2 transitions \(steps 0 to 1\), step 2 was asked"
+        MobilityError, match=r"has 2 transitions \(steps 0 to 1\), but step 2 was asked"
     ):
         mobility.transition(2)
     np.testing.assert_array_equal(Mobility([TWO, OTHER], repeat=True).transition(3), OTHER)

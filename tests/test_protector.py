@@ -286,7 +286,7 @@ def test_a_mobility_that_ends_refuses_the_step_beyond_it_and_no_other() -> None:
         (
             {"mobility": [MOBILITY, Mobility(np.eye(5))]},
             ProtectionError,
-            "the mechanism knows 6 cells, the mobility 5",
+            "the mechanism has 6 cells, the mobility 5",
         ),
         ({"protections": Protect(at(9, 1), 0.5)}, EventError, "off the map at step 1: 9"),
         (

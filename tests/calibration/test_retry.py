@@ -148,7 +148,7 @@ def test_uniform_on_the_set_is_the_last_resort_of_a_location_set() -> None:
 def test_the_loop_says_that_it_is_no_guarantee() -> None:
     loop = Protector(MOBILITY, Exponential(GRID, 8.0), Protect(EVENT, 0.3), calibration=Retry())
     (caveat,) = loop.release(0).caveats
-    assert "with Retry ε is not a guarantee" in caveat
+    assert "Retry does not guarantee ε" in caveat
     assert Retry() == Retry(decay=0.5, weakenings=11)
 
 

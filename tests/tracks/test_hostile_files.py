@@ -228,7 +228,7 @@ def test_a_sparse_matrix_with_an_index_astray_is_refused(kind: str) -> None:
         matrix._dict[(10**8, 1)] = 0.5
     else:
         matrix.indices[-1] = 10**8
-    refused(MobilityError, "is no sparse matrix of numbers", lambda: Mobility(matrix))
+    refused(MobilityError, "is not a sparse matrix of numbers", lambda: Mobility(matrix))
     assert Mobility(sparse.csr_array(np.eye(3))).n_cells == 3
 
 
