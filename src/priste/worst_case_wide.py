@@ -222,7 +222,7 @@ def edge(rows: Rows, i: int, j: int, low: float) -> tuple[float, float]:
             return climbed, 0.0
         nudged = loss + _NUDGE * (1 + abs(loss))
         if climbed <= nudged and _holds_alone(first, second, nudged):
-            return nudged, _as_float(weight)
+            return max(climbed, loss), _as_float(weight)
         loss = max(climbed, nudged) if loss > -math.inf else climbed
     return _turning_point(first, second, loss), _as_float(weight)
 
