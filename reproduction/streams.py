@@ -32,7 +32,7 @@ def _run(setting: Setting, dataset: Dataset, steps: int, seed: int, plans: Plans
         "released": [r.cell for r in releases],
         "budgets": [r.private.budget for r in releases],
         "errors": [float(between[r.private.true_cell, r.cell]) for r in releases],
-        "accounted": [max(r.private.losses) for r in releases],
+        "accounted": [max(r.private.losses.values()) for r in releases],
     }
 
 

@@ -118,5 +118,5 @@ def _row(threshold: float | None, runs: int, side: int) -> dict[str, Any]:
         row["budget"].append(float(np.mean([r.private.budget for r in releases])))
         between = [grid.distances[r.private.true_cell, r.cell] for r in releases]
         row["error"].append(float(np.mean(between)))
-        accounted = max(accounted, *(loss for r in releases for loss in r.private.losses))
+        accounted = max(accounted, *(loss for r in releases for loss in r.private.losses.values()))
     return {"threshold": threshold, "accounted": accounted, **row}

@@ -22,7 +22,7 @@ from priste.mobility import Mobility
 from priste.priors import AnyPrior
 from priste.protection import Protect
 from priste.protector import Protector
-from priste.public_state import PublicState
+from priste.stream import PublicState
 
 # --- enumeration of all trajectories ----------------------------------------------------------
 

@@ -31,7 +31,8 @@ from priste import (
 )
 from priste.calibration import CertifiedPlan
 from priste.checks import Array
-from priste.public_state import PublicState
+from priste.stream import PublicState
+from priste.stream.watched import Watched
 from tests.oracles import joint_by_enumeration, rising_loss_over_edges
 
 GRID = Grid(2, 3)
@@ -86,13 +87,13 @@ def test_the_diary_s_losses_are_those_of_the_released_columns(prior: Prior) -> N
         emission = Exponential(GRID, budget).emission() if budget else np.full((6, 6), 1 / 6)
         columns.append(emission[:, release.cell])
         expected = privacy_loss(EVENT, MOBILITY, columns, prior=prior)[-1]
-        assert release.private.losses[0] == pytest.approx(expected, rel=1e-10, abs=1e-12)
+        assert release.private.losses["event 1"] == pytest.approx(expected, rel=1e-10, abs=1e-12)
 
 
 def test_a_skipped_step_passes_time_and_tells_nothing() -> None:
     guard, other = protector(), protector()
     guard.release(0)
-    before = guard.release(1).private.losses[0]
+    before = guard.release(1).private.losses["event 1"]
     guard.skip()
     assert guard.step == 3
     after = guard.release(3)
@@ -108,7 +109,7 @@ def test_skipping_equals_a_release_that_tells_nothing() -> None:
     release = guard.release(1)
     column = Exponential(GRID, release.private.budget).emission()[:, release.cell]
     expected = privacy_loss(EVENT, MOBILITY, [np.ones(6), column])[-1]
-    assert release.private.losses[0] == pytest.approx(expected, rel=1e-12)
+    assert release.private.losses["event 1"] == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_retry_loop_says_that_it_is_no_guarantee() -> None:
@@ -121,7 +122,7 @@ def test_the_retry_loop_says_that_it_is_no_guarantee() -> None:
 def test_several_events_keep_their_own_epsilon() -> None:
     guard = protector(protections=[Protect(EVENT, 0.3), Protect(at(5, 4), 0.8, sides="event")])
     for release in guard.stream(PATH * 3):
-        first, second = release.private.losses
+        first, second = release.private.losses.values()
         assert first <= 0.3 + 1e-9
         assert second <= 0.8 + 1e-9
 
@@ -130,10 +131,10 @@ def test_models_of_higher_order_protect_cells() -> None:
     mobility = Mobility.fit([MOBILITY.sample(2_000, seed=1)], 6, order=2)
     assert mobility.n_states > 6
     guard = protector(mobility=mobility)
-    assert all(release.private.losses[0] <= 0.5 + 1e-9 for release in guard.stream(PATH))
+    assert all(release.private.losses["event 1"] <= 0.5 + 1e-9 for release in guard.stream(PATH))
     location_set = LocationSet(Exponential(GRID, 2.0), 0.2, np.full(6, 1 / 6))
     guard = protector(mobility=mobility, mechanism=location_set)
-    assert all(release.private.losses[0] <= 0.5 + 1e-9 for release in guard.stream(PATH))
+    assert all(release.private.losses["event 1"] <= 0.5 + 1e-9 for release in guard.stream(PATH))
 
 
 def test_unless_asked_otherwise_a_tenth_of_the_belief_is_free_and_the_remap_is_optimal() -> None:
@@ -183,7 +184,7 @@ def test_each_event_has_its_own_loss_under_the_model_that_is_worst_for_it() -> N
         columns.append(release.column)
         by_model = [[losses_by_enumeration(e, m, columns) for m in models] for e in events]
         worst = [max(losses) for losses in by_model]
-        assert release.private.losses == pytest.approx(worst, rel=1e-8)
+        assert list(release.private.losses.values()) == pytest.approx(worst, rel=1e-8)
     assert len({round(loss, 3) for losses in by_model for loss in losses}) == 9
 
 
@@ -199,7 +200,7 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None
 
 
 @pytest.mark.parametrize("planned", [False, True])
-@pytest.mark.parametrize("part", ["plan", "draw", "observe", "worst_case", "Diary", "Release"])
+@pytest.mark.parametrize("part", ["plan", "draw", "observe", "moved", "Diary", "Release"])
 def test_after_an_error_the_stream_goes_on_as_if_nothing_had_been(
     part: str, planned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,7 +211,12 @@ def test_after_an_error_the_stream_goes_on_as_if_nothing_had_been(
     if planned and part != "plan":
         guard.plan()
     before = guard._left
-    owners = {"plan": EveryOutput, "draw": guard._randomness, "observe": PublicState}
+    owners = {
+        "plan": EveryOutput,
+        "draw": guard._randomness,
+        "observe": PublicState,
+        "moved": Watched,
+    }
     fail_once(monkeypatch, owners.get(part, priste.protector), part)
     with pytest.raises(OSError, match=f"{part} is broken"):
         guard.release(4)
@@ -340,7 +346,7 @@ def test_the_default_serves_people() -> None:
 def test_without_distances_the_default_hits_the_true_cell_as_often_as_it_can() -> None:
     matrix = EmissionMatrix(0.9 * np.eye(6) + 0.1 / 6)
     guard = Protector(MOBILITY, matrix, Protect(EVENT, 0.5), seed=0)
-    assert guard.release(3).private.losses[0] <= 0.5
+    assert guard.release(3).private.losses["event 1"] <= 0.5
 
 
 @pytest.mark.parametrize("calibration", [OptimalRemap(), EveryOutput()])

@@ -39,10 +39,8 @@ TRUE_CELL = 317
 
 def objects() -> list[object]:
     noise = PlanarLaplace(GRID, 1.0)
-    protect = Protect(EVENT, 1.0, sides="event", name="gym")
-    guard = Protector(
-        MOBILITY, noise, [protect] * 3, prior=KnownPrior(MOBILITY.initial), seed=[1, 2]
-    )
+    asked = [Protect(EVENT, 1.0, sides="event", name=name) for name in ("gym", "bar", "club")]
+    guard = Protector(MOBILITY, noise, asked, prior=KnownPrior(MOBILITY.initial), seed=[1, 2])
     plan = guard.plan()
     release = next(r for r in (guard.release(TRUE_CELL) for _ in range(9)) if r.cell != TRUE_CELL)
     state = guard.beginning().arrive()
@@ -70,7 +68,7 @@ def objects() -> list[object]:
         Uniform(400),
         EmissionMatrix(np.eye(400)),
         LocationSet(noise, 0.1, MOBILITY.initial),
-        protect,
+        asked[0],
         Retry(),
         OptimalRemap(GRID.distances, loss=GRID.distances**2),
         guard,
@@ -79,6 +77,9 @@ def objects() -> list[object]:
         release,
         state,
         state.situation(),
+        state.watched[0],
+        state.beliefs[0],
+        guard.account(),
         state.evidence[0],
         state.evidence[0].model,
         found,

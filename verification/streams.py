@@ -33,7 +33,7 @@ from priste.calibration import Calibration, Situation
 from priste.calibration.schedule import weaker_and_weaker
 from priste.checks import Array
 from priste.dyadic import TICKETS, winner
-from priste.public_state import PublicState
+from priste.stream import PublicState
 from verification.report import Finding, times
 from verification.statistics import ALARM, agree, noticeable, nudged, shown, surprise
 

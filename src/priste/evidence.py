@@ -39,13 +39,19 @@ class EventModel:
     """An event on a mobility model: its worlds, and the chance it has from each of them.
 
     ``ends_true(t)[k, j]`` is the probability that the event ends true for somebody in world k and
-    state j after step t; `ends_false` is its complement, by a recursion of its own.
+    state j after step t; `ends_false` is its complement, by a recursion of its own. They are known
+    from step `first` on, which is not after the event begins.
     """
 
-    def __init__(self, event: Event, mobility: Mobility) -> None:
+    def __init__(self, event: Event, mobility: Mobility, first: int = 0) -> None:
         self.event = event
         self.mobility = mobility
+        self.first = first
         self.worlds: Worlds = compile_event(event, mobility.n_cells)
+        if first > event.steps[0]:
+            raise EventError(
+                f"the event begins at step {event.steps[0]}, before step {first}: {event!r}"
+            )
         self._ends_true = self._backwards(decided=[0.0, 1.0])
         self._ends_false = self._backwards(decided=[1.0, 0.0])
 
@@ -55,10 +61,10 @@ class EventModel:
     def _backwards(self, decided: list[float]) -> list[Array]:
         last, states = self.worlds.last_step, self.mobility.n_states
         tables = [np.repeat(decided, states).reshape(2, states)]
-        for step in range(last, 0, -1):
+        for step in range(last, self.first, -1):
             before_reading = self._unread(step, tables[-1])
             tables.append((self.mobility.transition(step - 1) @ before_reading.T).T)
-        tables.append(self._unread(0, tables[-1]))
+        tables.append(self._unread(self.first, tables[-1]))
         return tables[::-1]
 
     def _unread(self, step: int, table: Array) -> Array:
@@ -73,17 +79,23 @@ class EventModel:
 
     def ends_true(self, step: int) -> Array:
         """Return Pr(E | world, state after `step`)."""
-        return self._ends_true[min(step, self.worlds.last_step) + 1]
+        return self._ends_true[min(step, self.worlds.last_step) - self.first + 1]
 
     def ends_false(self, step: int) -> Array:
         """Return Pr(¬E | world, state after `step`)."""
-        return self._ends_false[min(step, self.worlds.last_step) + 1]
+        return self._ends_false[min(step, self.worlds.last_step) - self.first + 1]
+
+    @property
+    def chances(self) -> tuple[Array, Array]:
+        """Pr(E | state at step `first`) and Pr(¬E | state at step `first`)."""
+        return self._ends_true[0][0], self._ends_false[0][0]
 
     @property
     def prior(self) -> tuple[Array, Array]:
-        """Pr(E | cell at step 0) and Pr(¬E | cell at step 0)."""
+        """Pr(E | cell at step 0) and Pr(¬E | cell at step 0), of a model from step 0 on."""
         cells = slice(self.mobility.n_cells)
-        return self._ends_true[0][0, cells], self._ends_false[0][0, cells]
+        true, false = self.chances
+        return true[cells], false[cells]
 
     def read(self, step: int, tensor: Array) -> Array:
         """Move weights (belief, world, state) to the worlds they are in after `step`."""
@@ -127,10 +139,27 @@ class Evidence:
         """Return the evidence at step 0 before its release."""
         vertices = prior.vertices(model.mobility.n_cells)
         a, not_a = (vertices @ chance for chance in model.prior)
+        weights = model.mobility.states(vertices)
+        return cls.of(model, a, not_a, weights, np.zeros(len(vertices), dtype=np.int64))
+
+    @classmethod
+    def of(
+        cls,
+        model: EventModel,
+        a: Array,
+        not_a: Array,
+        weights: Array,
+        exponents: NDArray[np.int64],
+    ) -> "Evidence":
+        """Return the evidence at the model's first step, before its release.
+
+        ``weights[v, j] * 2 ** exponents[v]`` is the joint probability of what was released before
+        and of state j, `a` and `not_a` the chances of the event that the loss is measured from.
+        """
         faint = tuple((chance > 0) & (chance < FAINTEST) for chance in (a, not_a))
-        a[faint[0]], not_a[faint[1]] = 0.0, 0.0
-        tensor = model.read(0, model.mobility.states(vertices)[:, None, :])
-        return cls(model, a, not_a, faint, 0, tensor, np.zeros(len(vertices), dtype=np.int64))
+        a, not_a = (np.where(f, 0.0, x) for f, x in zip(faint, (a, not_a), strict=True))
+        tensor = model.read(model.first, weights[:, None, :])
+        return cls(model, a, not_a, faint, model.first, tensor, exponents)
 
     def refuse_foregone(self) -> "Evidence":
         """Return this evidence, or raise if no belief in the set leaves the event open."""
@@ -151,28 +180,14 @@ class Evidence:
 
     def advance(self) -> "Evidence":
         """Return the evidence at the next step, before its release."""
-        beliefs, worlds, states = self.tensor.shape
-        transition, exponents = self.model.mobility.transition(self.step), self.exponents
-        flat = self.tensor.reshape(beliefs * worlds, states)
-        if self.released is not None:  # the weights times the column, moved
-            by_state = self.released[self.model.mobility.cell_of_state]
-            if len(flat) < states:  # fewer numbers to multiply than the matrix has rows
-                flat = flat * by_state
-            else:
-                transition = scaled_rows(transition, by_state)
-        tensor = product(flat, transition).reshape(self.tensor.shape)
-        if self.released is not None:
-            orders = np.frexp(self.tensor.reshape(beliefs, -1) @ np.tile(by_state, worlds))[1]
-            if (np.abs(orders) > _OUT_OF_RANGE).any():  # rescale, by exact powers of two
-                tensor = np.ldexp(tensor, -orders[:, None, None])
-                exponents = exponents + orders
-        step = self.step + 1
+        mobility, step = self.model.mobility, self.step + 1
+        tensor, exponents = carried(self.tensor, self.exponents, mobility, self.step, self.released)
         tensor = self.model.read(step, tensor)
         return replace(self, step=step, tensor=tensor, exponents=exponents, released=None)
 
     @cached_property
-    def masses(self) -> tuple[Array, Array]:
-        """The weight of ending true and of ending false before the release, per belief and cell."""
+    def ends(self) -> tuple[Array, Array]:
+        """The weights of ending true and false, before the release, by belief and state."""
         model, step = self.model, self.step
         if step >= model.worlds.last_step:  # decided: world 1 is true, world 0 false
             ends = self.tensor[:, 1], self.tensor[:, 0]
@@ -183,7 +198,13 @@ class Evidence:
             np.where(faint[:, None], 0.0, end) if faint.any() else end
             for end, faint in zip(ends, self.faint, strict=True)
         )
-        return model.mobility.cells(true), model.mobility.cells(false)
+        return true, false
+
+    @cached_property
+    def masses(self) -> tuple[Array, Array]:
+        """The same per belief and cell."""
+        true, false = (self.model.mobility.cells(end) for end in self.ends)
+        return true, false
 
     def four_vectors(self) -> FourVectors:
         """Return the four vectors as they are now."""
@@ -193,6 +214,34 @@ class Evidence:
         else:
             b, d = true @ self.released, false @ self.released
         return FourVectors(self.a, self.not_a, b, d, self.exponents)
+
+
+def carried(
+    tensor: Array,
+    exponents: NDArray[np.int64],
+    mobility: Mobility,
+    step: int,
+    released: Array | None,
+) -> tuple[Array, NDArray[np.int64]]:
+    """Return weights (belief, world, state) at `step` carried to the next, and their exponents.
+
+    `released` is the column of what was released at the step, if anything was.
+    """
+    beliefs, worlds, states = tensor.shape
+    transition = mobility.transition(step)
+    flat = tensor.reshape(beliefs * worlds, states)
+    if released is None:
+        return product(flat, transition).reshape(tensor.shape), exponents
+    by_state = released[mobility.cell_of_state]
+    if len(flat) < states:  # fewer numbers to multiply than the matrix has rows
+        flat = flat * by_state
+    else:
+        transition = scaled_rows(transition, by_state)
+    moved = product(flat, transition).reshape(tensor.shape)
+    orders = np.frexp(tensor.reshape(beliefs, -1) @ np.tile(by_state, worlds))[1]
+    if (np.abs(orders) > _OUT_OF_RANGE).any():  # rescale, by exact powers of two
+        return np.ldexp(moved, -orders[:, None, None]), exponents + orders
+    return moved, exponents
 
 
 _OUT_OF_RANGE = 100  # binary orders a belief's weights may lie from one before they are rescaled

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from priste.calibration import Calibration, OptimalRemap, Plan
-from priste.checks import Array, is_whole
+from priste.checks import Array, fraction, is_whole
 from priste.errors import ProtectionError
 from priste.mechanisms.mechanism import Mechanism
 from priste.mobility import Mobility
 from priste.priors import NearPrior, Prior
 from priste.protection import Protect
-from priste.public_state import PublicState
 from priste.randomness import Randomness, Seed
-from priste.worst_case import worst_case
+from priste.stream import Account, PublicState
+from priste.stream.public_state import DEFAULT_ETA
 
 DEFAULT_RHO = 0.1
 """The fraction of the belief about the start that is free, unless a prior is given."""
@@ -22,14 +23,14 @@ DEFAULT_RHO = 0.1
 class Diary:
     """What must stay on the device: all of it may depend on where the user was.
 
-    `losses` has one loss per protection: how far the worst belief's odds have moved by now, in
-    nats, under the accounting of the calibration.
+    `losses` has, by name, one loss per event that is live: how far the worst belief's odds can
+    have moved by now, in nats, under the accounting of the calibration.
     """
 
     true_cell: int
     budget: float
     attempts: int
-    losses: tuple[float, ...]
+    losses: dict[str, float]
     remark: str = ""
 
 
@@ -67,6 +68,12 @@ class Protector:
     By default the belief about step 0 is the mobility's `initial`, a tenth of which may be
     anything: ``NearPrior(mobility.initial, 0.1)``. `AnyPrior` is stronger and costs far more.
 
+    The stream has no end, and `add` asks for more events as it goes on. An event waits until its
+    time comes, is then live, and settled when no later release can break its promise; `account`
+    says what was charged for that and what is left. For the right to wait, and to follow one belief
+    where all have become alike, an event pays at most a share `eta` of its ε each. With ``eta=0``,
+    and with `Retry`, every event is tracked from the start and for ever.
+
     Several mobility models may be given: the promise then holds for each of them. The first also
     carries the public belief that a `LocationSet` follows.
 
@@ -82,6 +89,7 @@ class Protector:
         *,
         prior: Prior | None = None,
         calibration: Calibration | None = None,
+        eta: float = DEFAULT_ETA,
         seed: Seed | None = None,
     ) -> None:
         models = tuple(mobility) if isinstance(mobility, Iterable) else (mobility,)
@@ -98,6 +106,9 @@ class Protector:
         asked = tuple(protections) if isinstance(protections, Iterable) else (protections,)
         if not asked or not all(isinstance(p, Protect) for p in asked):
             raise ProtectionError("protections must be one or more Protect(event, epsilon)")
+        share = fraction(eta, "eta", ProtectionError, open_at_one=True)
+        if share >= 1 / 2:
+            raise ProtectionError(f"eta is charged twice, so it must be below 1/2; got {share:g}")
         for name, value, method, example in (
             ("prior", prior, "vertices", "AnyPrior() or KnownPrior(belief)"),
             ("calibration", calibration, "plan", "OptimalRemap()"),
@@ -121,6 +132,7 @@ class Protector:
             if calibration is None
             else calibration
         )
+        self.eta = share if self.calibration.is_guarantee else 0.0
         self._randomness = Randomness(seed)
         self._left = self.beginning()  # the public state after the last step
         self._planned: tuple[PublicState, Plan] | None = None
@@ -133,7 +145,9 @@ class Protector:
 
     def beginning(self) -> PublicState:
         """Return the public state before the first step."""
-        return PublicState.start(self.mobilities, self.mechanism, self.protections, self.prior)
+        return PublicState.start(
+            self.mobilities, self.mechanism, self.protections, self.prior, self.eta
+        )
 
     def _name_caveats(self) -> Iterator[str]:
         if not self.calibration.is_guarantee:
@@ -141,6 +155,34 @@ class Protector:
             yield f"{name} does not guarantee ε; priste.audit computes what is realised"
         if not self._randomness.is_secure:
             yield "drawn from a seed: reproducible, and no protection against anyone who knows it"
+
+    def add(self, protections: Protect | Sequence[Protect]) -> None:
+        """Ask for more events, each before it begins. On an error nothing has changed.
+
+        Which events are asked for, and when, must not depend on where the user is.
+        """
+        added = tuple(protections) if isinstance(protections, Iterable) else (protections,)
+        if not all(isinstance(p, Protect) for p in added):
+            raise ProtectionError("add takes one or more Protect(event, epsilon)")
+        state = self._left
+        for protection in added:
+            state = state.adding(protection)
+        self._left, self._planned = state, None
+        self.protections += added
+
+    def exchange(self, mobility: Mobility | Sequence[Mobility]) -> None:
+        """Go on with another model of how people move, for what is not live yet.
+
+        The model must not have been learned from days that this stream protects: what it has seen
+        would be a release that nobody accounts for. On an error nothing has changed.
+        """
+        models = tuple(mobility) if isinstance(mobility, Iterable) else (mobility,)
+        self._left, self._planned = self._left.exchanged(models), None
+        self.mobilities = models
+
+    def account(self) -> Account:
+        """Return the state of every event: what it was charged, what it has left."""
+        return self._left.account()
 
     @property
     def step(self) -> int:
@@ -184,14 +226,12 @@ class Protector:
             else:
                 yield self.release(cell)
 
-    def _losses(self, state: PublicState) -> tuple[float, ...]:
-        """Return the loss of each protection, the worst over the models."""
-        losses = [
-            worst_case(evidence.four_vectors(), sides=protection.sides).loss
-            for protection, evidence in zip(state.protections, state.evidence, strict=True)
-        ]
-        models = len(self.mobilities)
-        return tuple(max(losses[i : i + models]) for i in range(0, len(losses), models))
+    def _losses(self, state: PublicState) -> dict[str, float]:
+        """Return the loss of each live protection, the worst over the models."""
+        losses: dict[str, float] = {}
+        for watched in state.live:
+            losses[watched.name] = max(watched.moved(), losses.get(watched.name, -inf))
+        return losses
 
     def _checked(self, true_cell: object) -> int:
         # the value itself is a secret and stays out of the message

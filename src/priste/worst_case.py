@@ -133,7 +133,7 @@ def first_beyond(
 
     def search(outputs: NDArray[np.intp]) -> int:
         columns = emission if len(outputs) == emission.shape[1] else emission[:, outputs]
-        found = _first_failing(evidence, columns, epsilon, sides, stop)
+        found = _first_failing(evidence, _joint(evidence, columns), epsilon, sides, stop)
         return int(outputs[found]) if found >= 0 else -1
 
     outputs = np.flatnonzero(emission.any(axis=0))
@@ -148,11 +148,26 @@ def first_beyond(
     return found if found >= 0 else None
 
 
+def survives_disclosure(evidence: Evidence, epsilon: float, *, sides: Sides = "both") -> bool:
+    """Tell whether no loss would exceed `epsilon` if the state of the step were told outright.
+
+    States that are impossible under every belief do not count.
+    """
+    true, false = evidence.ends
+    possible = np.flatnonzero(true.any(axis=0) | false.any(axis=0))
+    told = np.ascontiguousarray(true[:, possible].T), np.ascontiguousarray(false[:, possible].T)
+    return _first_failing(evidence, told, epsilon, sides, np.zeros(1, dtype=bool)) < 0
+
+
 def _first_failing(
-    evidence: Evidence, columns: Array, epsilon: float, sides: Sides, stop: NDArray[np.bool_]
+    evidence: Evidence,
+    joint: tuple[Array, Array],
+    epsilon: float,
+    sides: Sides,
+    stop: NDArray[np.bool_],
 ) -> int:
-    """Return the first column that would push some loss above `epsilon`, or -1."""
-    b, d = _joint(evidence, columns)
+    """Return the first row of b and d that has a loss above `epsilon`, or -1."""
+    b, d = joint
     a, not_a, exponents = evidence.a, evidence.not_a, evidence.exponents
     both = len(_directions(sides)) == 2
     return int(kernels.first_failing(a, not_a, b, d, exponents, _bound(epsilon), both, stop))

@@ -259,7 +259,7 @@ def test_where_only_the_uniform_output_passes_it_is_released() -> None:
     )
     release = protector.release(3)
     assert release.private.budget == 0.0
-    assert release.private.losses[0] < 1e-12
+    assert release.private.losses["event 1"] < 1e-12
 
 
 def test_the_choice_is_the_same_for_every_true_cell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,7 @@ def test_with_a_known_prior_the_remap_is_the_optimum_of_the_whole_program(
             optimum, rel=2e-3, abs=1e-5
         )  # repaired and rounded
         assert not plan.remark
-        spent = protector.release(cell).private.losses[0]
+        spent = protector.release(cell).private.losses["event 1"]
 
 
 PRIORS: list[Prior] = [KnownPrior(UNIFORM), NearPrior(UNIFORM, 0.1), AnyPrior()]
@@ -321,7 +321,7 @@ def test_if_the_solver_fails_something_certified_serves_and_the_diary_says_so(
         assert "same answer from everywhere" in release.private.remark or (
             "EveryOutput" in release.private.remark
         )
-        assert release.private.losses[0] <= 0.5
+        assert release.private.losses["event 1"] <= 0.5
         assert "remark" not in release.public()
 
 
@@ -332,7 +332,7 @@ def test_when_the_time_is_up_the_best_so_far_serves() -> None:
     )
     release = protector.release(3)
     assert release.private.remark
-    assert release.private.losses[0] <= 0.5
+    assert release.private.losses["event 1"] <= 0.5
 
 
 @pytest.mark.parametrize("spending", ["all", "proportional", "rolling"])
@@ -341,7 +341,7 @@ def test_a_step_may_use_what_its_spending_says(spending: str) -> None:
     protector = Protector(
         MOBILITY, ALONE, Protect(EVENT, 1.0), prior=KnownPrior(UNIFORM), calibration=remap, seed=0
     )
-    losses = [protector.release(cell).private.losses[0] for cell in (5, 6, 10, 10, 9)]
+    losses = [protector.release(cell).private.losses["event 1"] for cell in (5, 6, 10, 10, 9)]
     most = 1 - RESERVE + 1e-5
     limits = {"all": [most] * 5, "proportional": [most * k / 4 for k in (1, 2, 3, 4, 4)]}
     limits["rolling"] = [most / 4, *[most] * 4]

@@ -115,6 +115,7 @@ def test_a_tiny_epsilon_leaves_room_for_rounding() -> None:
         Protect(presence({0}, [9]), 1e-6),
         prior=AnyPrior(),
         calibration=EveryOutput(),
+        eta=0,
     )
     now = protector.beginning().arrive().situation()
     (protection,) = rationed(now, "proportional").protections

@@ -78,7 +78,7 @@ def test_no_text_depends_on_where_the_person_was(track: ProtectedTrack) -> None:
     releases = [
         replace(
             release,
-            private=Diary((release.private.true_cell + 7) % n, 77.7, 99, (7.7, 8.8), "elsewhere"),
+            private=Diary((release.private.true_cell + 7) % n, 77.7, 99, {"odd": 7.7}, "far"),
         )
         for release in track.releases
     ]

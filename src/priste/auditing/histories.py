@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from priste.checks import Array
 from priste.evidence import Evidence, FourVectors
-from priste.public_state import PublicState
+from priste.stream import PublicState
 
 
 class History(NamedTuple):

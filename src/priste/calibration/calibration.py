@@ -38,8 +38,7 @@ class Situation:
     """What the last plan left for this one to start from."""
 
     def __repr__(self) -> str:
-        step = self.evidence[0].step
-        return f"Situation(step {step}, {self.mechanism!r}, {len(self.evidence)} promises)"
+        return f"Situation({self.mechanism!r}, {len(self.evidence)} promises)"
 
     def forbidden_output(self, emission: Array, hint: int = 0) -> int | None:
         """Return an output of `emission` that would break a promise, or None if there is none.

@@ -120,6 +120,8 @@ class OnMap:
     def plan(self, start: WarmStart) -> CertifiedPlan:
         """Return the best certified matrix that was found."""
         cost = self.cost
+        if not self.bounds:
+            return self._unbound()
         hub = int(np.argmin(cost.sum(axis=0)))
         best = np.zeros(cost.shape)
         best[:, hub] = 1.0
@@ -172,6 +174,14 @@ class OnMap:
             warm_start=WarmStart(mattered, best > 1e-6 if self.is_linear else None),
             remark=remark,
         )
+
+    def _unbound(self) -> CertifiedPlan:
+        """Return the plan where nothing is promised: each row gives its cheapest output."""
+        cheapest = np.eye(self.cost.shape[1])[np.argmin(self.cost, axis=1)]
+        emission = self._certified(cheapest)
+        expected = float(np.sum(self.weights[:, None] * emission * self.losses))
+        budget = self.situation.mechanism.budget
+        return CertifiedPlan(emission, budget, expected_loss=expected, bound=expected)
 
     def _start(self, hub: int, central: list[list[Array]]) -> NDArray[np.bool_]:
         """Mark the variables to begin with.

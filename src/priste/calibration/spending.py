@@ -34,7 +34,8 @@ def _rationed(protection: Protect, evidence: Evidence, spending: Spending) -> Pr
     left = max(evidence.model.worlds.last_step - evidence.step, 0)
     ration = epsilon
     if spending == "proportional":
-        ration = epsilon * (evidence.step + 1) / (evidence.step + 1 + left)
+        gone = evidence.step - evidence.model.first + 1
+        ration = epsilon * gone / (gone + left)
     elif spending == "rolling":
         ration = spent + max(epsilon - spent, 0.0) / (left + 1)
     floor = spent + max(_ROOM * protection.epsilon, 10 * GUARD)

@@ -1,6 +1,6 @@
 """What one step's plan leaves for the next to start from. All of it is public."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,3 +28,8 @@ class WarmStart:
             len(found) for by_output in self.beliefs.values() for found in by_output.values()
         )
         return f"WarmStart({beliefs} beliefs)"
+
+    def renumbered(self, numbers: dict[int, int]) -> "WarmStart":
+        """Return it for bounds that have new numbers; those of bounds without one are dropped."""
+        beliefs = {numbers[k]: found for k, found in self.beliefs.items() if k in numbers}
+        return replace(self, beliefs=beliefs)

@@ -57,7 +57,7 @@ class Certificate:
     protections: tuple[Protect, ...]
     """Each event is `Withheld` where the owner keeps the events secret."""
     largest: tuple[float, ...]
-    """The largest loss of each protection when it was released; none where events are withheld."""
+    """The largest loss of each protection while it was tracked; none where events are withheld."""
     adversary: Adversary
     mechanism: Recipe
     calibration: Recipe
@@ -136,10 +136,11 @@ class Certificate:
                 f"{type(protector.calibration).__name__} promises nothing to certify"
             )
         # with a guarantee, losses follow from the releases alone: they are public
-        losses = zip(*(release.private.losses for release in releases), strict=True)
+        losses = [release.private.losses for release in releases]
+        names = names_of(protector.protections)
         return cls(
             protector.protections,
-            tuple(map(max, losses)) if releases else (0.0,) * len(protector.protections),
+            tuple(max((by[name] for by in losses if name in by), default=0.0) for name in names),
             adversary,
             Recipe.of(protector.mechanism, model.place.grid),
             Recipe.of(protector.calibration, model.place.grid),
@@ -227,7 +228,11 @@ class Certificate:
         for i, (name, p) in enumerate(self.named()):
             verb = "change" if p.sides == "both" else "rise"
             bound = f"{as_factor(p.epsilon)}: {promise(p.epsilon, sides=p.sides)}"
-            realised = f" The largest loss was {self.largest[i]:.4f}." if self.largest else ""
+            realised = (
+                f" The largest loss while it was tracked is {self.largest[i]:.4f}."
+                if self.largest
+                else ""
+            )
             yield (
                 f"About “{name}” ({_short(p.event)}): ε = {p.epsilon:g}. No odds {verb} by more "
                 f"than a factor {bound}.{realised}"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -134,8 +135,8 @@ class ProtectedTrack:
             }
         )
         losses = {
-            f"loss {name}": [p.losses[i] for p in private]
-            for i, name in enumerate(names_of(self.protections))
+            f"loss {name}": [p.losses.get(name, nan) for p in private]
+            for name in names_of(self.protections)
         }
         return table.assign(**losses)
 

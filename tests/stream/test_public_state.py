@@ -19,7 +19,7 @@ from priste import (
 )
 from priste.calibration import WarmStart
 from priste.checks import Array
-from priste.public_state import PublicState
+from priste.stream import PublicState
 from tests.oracles import all_paths, joint_by_enumeration, path_probabilities
 from tests.strategies import random_stochastic
 
@@ -100,7 +100,7 @@ def test_a_location_set_follows_the_belief_and_other_mechanisms_stay() -> None:
 
 def test_the_models_of_one_protection_stand_together() -> None:
     models = [MODEL, Mobility(np.full((3, 3), 1 / 3))]
-    state = PublicState.start(models, EmissionMatrix(np.eye(3)), ASKED, AnyPrior())
+    state = PublicState.start(models, EmissionMatrix(np.eye(3)), ASKED, AnyPrior(), eta=0)
     found = [
         (p, e.model.event, e.model.mobility)
         for p, e in zip(state.protections, state.evidence, strict=True)

@@ -1,0 +1,100 @@
+"""What a stream has spent of every event's ε, and what is left."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+State = Literal["waiting", "live", "settled"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One protected event of a stream, under one mobility model (numbered from 0).
+
+    Of its `epsilon` two charges are taken once: `activation`, for releases before it was tracked,
+    and `merging`, for beliefs that one belief stands for. `moved` is how far the odds can have
+    moved by now at most, in nats; of a settled event, ever. `beliefs` is how many are tracked.
+    """
+
+    name: str
+    state: State
+    epsilon: float
+    activation: float
+    merging: float
+    moved: float
+    tracked_from: int
+    settled_at: int | None = None
+    beliefs: int = 0
+    model: int = 0
+
+    @property
+    def left(self) -> float:
+        """What is left of ε for releases while the event is live."""
+        return self.epsilon - self.activation - self.merging
+
+
+@dataclass(frozen=True, repr=False)
+class Account:
+    """Every event of a stream: those settled first, in the order they were asked for."""
+
+    step: int
+    """The step of the next release."""
+    entries: tuple[Entry, ...]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, name: str) -> Entry:
+        """Return the entry of an event, under the first model."""
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        raise KeyError(f"the stream has no event {name!r}")
+
+    def of(self, state: State) -> tuple[Entry, ...]:
+        """Return the entries in a state."""
+        return tuple(entry for entry in self.entries if entry.state == state)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(self.of(s))} {s}" for s in ("waiting", "live", "settled"))
+        return f"<Account at step {self.step}: {counts}>"
+
+    def __str__(self) -> str:
+        return "\n".join(
+            " ".join(f"{cell:<{width}}" for cell, width in row) for row in self._laid()
+        )
+
+    def _laid(self) -> Iterator[list[tuple[str, int]]]:
+        rows = [HEAD, *map(_row, self.entries)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            yield list(zip(row, widths, strict=True))
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _row(entry)) + "</tr>"
+            for entry in self.entries
+        )
+        head = "".join(f"<th>{name}</th>" for name in HEAD)
+        return f"<table><tr>{head}</tr>{rows}</table>"
+
+
+HEAD = ("event", "state", "ε", "charged", "left", "moved at most", "tracked")
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    end = "" if entry.settled_at is None else f" to {entry.settled_at}"
+    verb = "from " if entry.settled_at is None else ""
+    return (
+        entry.name,
+        entry.state,
+        f"{entry.epsilon:g}",
+        f"{entry.activation + entry.merging:.2g}",
+        f"{entry.left:.4g}",
+        f"{entry.moved:.4g}",
+        f"{verb}{entry.tracked_from}{end}",
+    )
