@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from priste.checks import Array
-from priste.tracks.atomic_files import atomic_file
+from priste.storage.atomic_files import atomic_file
 from reproduction.findings import Estimate, student
 from reproduction.settings import Setting
 

@@ -15,6 +15,7 @@ from priste.errors import (
     PriorError,
     PristeError,
     ProtectionError,
+    StreamFileError,
     UnobservedRowsWarning,
 )
 from priste.events import Event, at, at_least, pattern, presence
@@ -81,6 +82,7 @@ __all__ = [
     "Protector",
     "Release",
     "Retry",
+    "StreamFileError",
     "Uniform",
     "UnobservedRowsWarning",
     "at",

@@ -8,6 +8,7 @@ import pandas as pd
 
 from priste.grid import Grid
 from priste.report.delivery import Delivery
+from priste.storage.atomic_files import AtomicFiles
 from priste.tracks import (
     LocalMap,
     ProtectedTrack,
@@ -17,7 +18,6 @@ from priste.tracks import (
     protect_track,
     track_table,
 )
-from priste.tracks.atomic_files import AtomicFiles
 from priste.tracks.files import write_as
 from priste.tracks.model_file import write_model
 from priste.wording import as_odds

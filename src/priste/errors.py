@@ -53,6 +53,10 @@ class ModelFileError(PristeError, ValueError):
     """A file that is damaged, or not a model file."""
 
 
+class StreamFileError(PristeError, ValueError):
+    """A file that is damaged, or not the saved state of this stream."""
+
+
 class CertificateError(PristeError, ValueError):
     """A certificate that cannot be made, read or checked."""
 

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from pathlib import Path
+from typing import Self
 
 from priste.calibration import Calibration, OptimalRemap, Plan
 from priste.checks import Array, fraction, is_whole
-from priste.errors import ProtectionError
+from priste.errors import ProtectionError, StreamFileError
 from priste.mechanisms.mechanism import Mechanism
 from priste.mobility import Mobility
 from priste.priors import NearPrior, Prior
@@ -14,6 +16,7 @@ from priste.protection import Protect
 from priste.randomness import Randomness, Seed
 from priste.stream import Account, PublicState
 from priste.stream.public_state import DEFAULT_ETA
+from priste.stream.state_file import Parts, load_state, save_state
 
 DEFAULT_RHO = 0.1
 """The fraction of the belief about the start that is free, unless a prior is given."""
@@ -92,6 +95,26 @@ class Protector:
         eta: float = DEFAULT_ETA,
         seed: Seed | None = None,
     ) -> None:
+        self._set_up(mobility, mechanism, prior, calibration)
+        asked = tuple(protections) if isinstance(protections, Iterable) else (protections,)
+        if not asked or not all(isinstance(p, Protect) for p in asked):
+            raise ProtectionError("protections must be one or more Protect(event, epsilon)")
+        share = fraction(eta, "eta", ProtectionError, open_at_one=True)
+        if share >= 1 / 2:
+            raise ProtectionError(f"eta is charged twice, so it must be below 1/2; got {share:g}")
+        self.protections = asked
+        self.eta = share if self.calibration.is_guarantee else 0.0
+        self._randomness = Randomness(seed)
+        self._left = self.beginning()  # the public state after the last step
+        self._planned: tuple[PublicState, Plan] | None = None
+
+    def _set_up(
+        self,
+        mobility: Mobility | Sequence[Mobility],
+        mechanism: Mechanism,
+        prior: Prior | None,
+        calibration: Calibration | None,
+    ) -> None:
         models = tuple(mobility) if isinstance(mobility, Iterable) else (mobility,)
         self.mobilities: tuple[Mobility, ...] = models
         if not self.mobilities or not all(isinstance(m, Mobility) for m in self.mobilities):
@@ -103,12 +126,6 @@ class Protector:
                 f"mechanism must be one of priste.mechanisms, got {_kind(mechanism)}; "
                 f"wrap a matrix: EmissionMatrix(matrix)"
             )
-        asked = tuple(protections) if isinstance(protections, Iterable) else (protections,)
-        if not asked or not all(isinstance(p, Protect) for p in asked):
-            raise ProtectionError("protections must be one or more Protect(event, epsilon)")
-        share = fraction(eta, "eta", ProtectionError, open_at_one=True)
-        if share >= 1 / 2:
-            raise ProtectionError(f"eta is charged twice, so it must be below 1/2; got {share:g}")
         for name, value, method, example in (
             ("prior", prior, "vertices", "AnyPrior() or KnownPrior(belief)"),
             ("calibration", calibration, "plan", "OptimalRemap()"),
@@ -123,7 +140,6 @@ class Protector:
                     f"make both for the same map"
                 )
         self.mechanism = mechanism
-        self.protections = asked
         self.prior: Prior = (
             NearPrior(self.mobilities[0].initial, DEFAULT_RHO) if prior is None else prior
         )
@@ -132,11 +148,6 @@ class Protector:
             if calibration is None
             else calibration
         )
-        self.eta = share if self.calibration.is_guarantee else 0.0
-        self._randomness = Randomness(seed)
-        self._left = self.beginning()  # the public state after the last step
-        self._planned: tuple[PublicState, Plan] | None = None
-        self._caveats = tuple(self._name_caveats())
 
     def __repr__(self) -> str:
         events = "1 event" if len(self.protections) == 1 else f"{len(self.protections)} events"
@@ -148,6 +159,53 @@ class Protector:
         return PublicState.start(
             self.mobilities, self.mechanism, self.protections, self.prior, self.eta
         )
+
+    def save(self, path: str | Path) -> None:
+        """Write the public state to one file, to go on with later: the whole file or none.
+
+        Nothing in it depends on where the user was, except through what was released. If draws
+        come from a seed, it says where they have come to.
+        """
+        save_state(path, self._left, self._parts(), draws=self._randomness.position)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        mobility: Mobility | Sequence[Mobility],
+        mechanism: Mechanism,
+        *,
+        prior: Prior | None = None,
+        calibration: Calibration | None = None,
+        earlier: Iterable[Mobility] = (),
+        last_seen: int | None = None,
+    ) -> Self:
+        """Return a protector that goes on from a saved state, to the bit.
+
+        Everything else must be what the stream ran with when it was saved. Models from before an
+        exchange that live events are still tracked with go into `earlier`. `last_seen` is the last
+        step known to be released: an older copy of the state would release it again, and is
+        refused.
+        """
+        stream = cls.__new__(cls)
+        stream._set_up(mobility, mechanism, prior, calibration)
+        state, notes = load_state(path, stream._parts(), earlier)
+        if last_seen is not None and state.step < last_seen:
+            raise StreamFileError(
+                f"{Path(path).name} is an old copy: it ends with step {state.step}, and step "
+                f"{last_seen} has been released; to go on from it would release steps again"
+            )
+        stream.protections = tuple({w.name: w.protection for w in state.watched}.values())
+        stream.eta, stream._left, stream._planned = state.eta, state, None
+        stream._randomness = Randomness.at(notes["draws"])
+        return stream
+
+    def _parts(self) -> Parts:
+        return Parts(self.mobilities, self.mechanism, self.prior, self.calibration)
+
+    @property
+    def _caveats(self) -> tuple[str, ...]:
+        return tuple(self._name_caveats())
 
     def _name_caveats(self) -> Iterator[str]:
         if not self.calibration.is_guarantee:

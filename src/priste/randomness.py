@@ -1,7 +1,8 @@
 """Where random draws come from: the operating system, unless a seed is asked for."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,20 @@ class Randomness:
         self.is_secure = seed is None
         self._generator = None if seed is None else generator(seed)
 
+    @property
+    def position(self) -> dict[str, Any] | None:
+        """Where the draws of a seed have come to, in plain values; None if they are secure."""
+        return None if self._generator is None else _plain(self._generator.bit_generator.state)
+
+    @classmethod
+    def at(cls, position: Mapping[str, Any] | None) -> "Randomness":
+        """Return a source whose draws go on from a position."""
+        if position is None:
+            return cls()
+        kind = _BIT_GENERATORS[position["bit_generator"]]()
+        kind.state = _like(position, kind.state)
+        return cls(kind)
+
     def bits(self) -> int:
         """Return 53 random bits as a whole number."""
         if self._generator is None:
@@ -29,6 +44,32 @@ class Randomness:
     def draw(self, row: Array) -> int:
         """Return an index with exactly the probabilities of `row`, which must be dyadic."""
         return int(winner(row, self.bits()))
+
+
+_BIT_GENERATORS: dict[str, type[np.random.BitGenerator]] = {
+    kind.__name__: kind
+    for kind in (
+        np.random.PCG64,
+        np.random.PCG64DXSM,
+        np.random.MT19937,
+        np.random.Philox,
+        np.random.SFC64,
+    )
+}
+
+
+def _plain(value: Any) -> Any:
+    """Return the state of a generator with its arrays as lists."""
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _like(value: Any, example: Any) -> Any:
+    """Return a plain state with its lists as the arrays that the example has."""
+    if isinstance(example, Mapping):
+        return {name: _like(value[name], part) for name, part in example.items()}
+    return np.array(value, example.dtype) if isinstance(example, np.ndarray) else value
 
 
 def generator(seed: Seed | None) -> np.random.Generator:

@@ -17,8 +17,8 @@ import pytest
 
 from priste import cli
 from priste.cli import learn
+from priste.storage.archive import checksum as checksum_of
 from priste.tracks import load_certificate, load_model, read, save_model, write
-from priste.tracks.model import checksum as checksum_of
 from tests.tracks import city
 from tests.tracks.tables import shared_data
 from tests.tracks.test_certificate import promises_hold

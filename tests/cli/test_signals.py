@@ -13,8 +13,8 @@ import pytest
 
 from priste import cli, demo
 from priste.report import delivery
+from priste.storage.atomic_files import SIGNALS
 from priste.tracks import model_file, save_model, write
-from priste.tracks.atomic_files import SIGNALS
 from tests.tracks import city
 
 

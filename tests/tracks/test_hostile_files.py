@@ -34,13 +34,13 @@ from priste.errors import (
     PristeError,
     TrackError,
 )
+from priste.storage import limits
 from priste.tracks import (
     Clock,
     LocalMap,
     Model,
     clean,
     fit_model,
-    limits,
     load_certificate,
     load_model,
     names,

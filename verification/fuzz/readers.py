@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from priste.tracks import clean, event_json, load_certificate, load_model, read, read_events
+from priste.storage import event_json
+from priste.tracks import clean, load_certificate, load_model, read, read_events
 from priste.tracks.certificate_file import to_text
 from verification.fuzz.mutations import blind, tokens
 from verification.fuzz.spoilers import (

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from priste.tracks.model import checksum
+from priste.storage.archive import checksum
 from verification.fuzz.mutations import NUMBERS, TEXTS, as_json, blind, hostile, tokens, value
 from verification.fuzz.valid import certificate, track
 

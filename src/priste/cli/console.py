@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from priste.errors import PristeError
 from priste.progress import Progress as Report
-from priste.tracks.atomic_files import SIGNALS
+from priste.storage.atomic_files import SIGNALS
 
 BAD_INPUT, NOT_KEPT, FILE_ERROR = 3, 4, 5
 """Exit codes beside 0 (success), 1 (internal error) and 2 (usage error)."""

@@ -25,11 +25,11 @@ from priste.cli.options import (
     refuse_same,
 )
 from priste.errors import TrackError
+from priste.storage.atomic_files import atomic_file
+from priste.storage.limits import MAX_STEPS, at_most
 from priste.tracks import LocalMap, as_track, fit_model, load_model, save_model
-from priste.tracks.atomic_files import atomic_file
 from priste.tracks.certificate import in_words
 from priste.tracks.files import checked_suffix, write_as
-from priste.tracks.limits import MAX_STEPS, at_most
 from priste.tracks.windows import day_start
 
 

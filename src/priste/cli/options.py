@@ -14,9 +14,9 @@ from priste.cli.console import working
 from priste.errors import TrackError
 from priste.mechanisms import Exponential, NoNoise, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism
+from priste.storage.limits import moment_within, refusing
 from priste.tracks import Account, clean, read, read_geolife
 from priste.tracks.adversary import AdversaryKind
-from priste.tracks.limits import moment_within, refusing
 from priste.tracks.places import Outside
 from priste.tracks.windows import zone as known_zone
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from priste.errors import TrackError
 from priste.report.findings import Findings
 from priste.report.page import report_files, write_report
-from priste.tracks.atomic_files import AtomicFiles
+from priste.storage.atomic_files import AtomicFiles
 from priste.tracks.certificate_file import to_text
 from priste.tracks.cleaning import Account
 from priste.tracks.files import checked_suffix, write_as

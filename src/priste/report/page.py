@@ -9,7 +9,7 @@ import numpy as np
 from priste.report.figures import draw
 from priste.report.findings import EventFinding, Findings
 from priste.report.html import as_svg, document, inline_svg, table
-from priste.tracks.atomic_files import AtomicFiles
+from priste.storage.atomic_files import AtomicFiles
 from priste.wording import as_factor, as_odds
 
 _CAPTIONS = {

@@ -30,9 +30,9 @@ from priste.mechanisms import (
 )
 from priste.protection import MAX_EPSILON, Protect, names_of
 from priste.protector import Protector, Release
+from priste.storage.limits import MAX_NAMED, MAX_STEPS, at_most
 from priste.tracks.adversary import Adversary
 from priste.tracks.certificate_check import Check, check_releases
-from priste.tracks.limits import MAX_NAMED, MAX_STEPS, at_most
 from priste.tracks.model import Model
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap

@@ -13,11 +13,11 @@ from priste.errors import CertificateError
 from priste.events import Withheld
 from priste.grid import Grid
 from priste.protection import Protect
-from priste.tracks import event_json, plain_json
+from priste.storage import event_json, plain_json
+from priste.storage.atomic_files import atomic_file
+from priste.storage.limits import MAX_MARKUP_BYTES, refusing
 from priste.tracks.adversary import Adversary
-from priste.tracks.atomic_files import atomic_file
 from priste.tracks.certificate import Certificate
-from priste.tracks.limits import MAX_MARKUP_BYTES, refusing
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
 from priste.tracks.recipe import Recipe

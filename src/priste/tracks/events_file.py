@@ -43,9 +43,8 @@ from priste.errors import EventError, EventsFileError
 from priste.events import At, Event, at_least, extent, pattern, presence, writable
 from priste.grid import Region
 from priste.protection import Protect
-from priste.tracks import plain_json, plain_toml
-from priste.tracks.fields import field, hour, in_field, only, tables
-from priste.tracks.limits import (
+from priste.storage import plain_json
+from priste.storage.limits import (
     MAX_CONDITIONS,
     MAX_CORNERS,
     MAX_EXPRESSION,
@@ -56,6 +55,8 @@ from priste.tracks.limits import (
     moment_within,
     refusing,
 )
+from priste.tracks import plain_toml
+from priste.tracks.fields import field, hour, in_field, only, tables
 from priste.tracks.names import MAX_NAME, checked, escaped
 from priste.tracks.places import LocalMap
 from priste.tracks.steps import Clock

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 from priste.checks import listing, shown
 from priste.errors import EventsFileError, PristeError
-from priste.tracks.limits import MAX_NAMED, at_most, reason
+from priste.storage.limits import MAX_NAMED, at_most, reason
 from priste.tracks.names import checked
 
 Built = TypeVar("Built")

@@ -7,10 +7,10 @@ import pandas as pd
 
 from priste.checks import listing
 from priste.errors import TrackError
+from priste.storage.atomic_files import atomic_file
+from priste.storage.limits import MAX_COLUMNS, MAX_TRACK_BYTES, MIB, at_most, refusing, size_of
 from priste.tracks import geojson, gpx, parquet
-from priste.tracks.atomic_files import atomic_file
 from priste.tracks.geolife import read_plt, write_plt
-from priste.tracks.limits import MAX_COLUMNS, MAX_TRACK_BYTES, MIB, at_most, refusing, size_of
 from priste.tracks.table import COLUMNS, lines, track_table
 
 

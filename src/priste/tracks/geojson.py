@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from priste.errors import TrackError
-from priste.tracks import plain_json
-from priste.tracks.limits import MAX_COLUMNS, MAX_MARKUP_BYTES, at_most, refusing
+from priste.storage import plain_json
+from priste.storage.limits import MAX_COLUMNS, MAX_MARKUP_BYTES, at_most, refusing
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from priste.errors import TrackError
-from priste.tracks.limits import MAX_TRACK_BYTES, content_of, refusing
+from priste.storage.limits import MAX_TRACK_BYTES, content_of, refusing
 from priste.tracks.table import lines, track_table
 
 _HEADER_LINES = 6

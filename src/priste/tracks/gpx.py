@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from priste.errors import TrackError
-from priste.tracks.limits import MAX_MARKUP_BYTES, MAX_NESTING, at_most, content_of, refusing
+from priste.storage.limits import MAX_MARKUP_BYTES, MAX_NESTING, at_most, content_of, refusing
 
 _NAMESPACE = "http://www.topografix.com/GPX/1/1"
 

@@ -1,6 +1,5 @@
 """A model: a map, a step, and how people move, fitted to tracks."""
 
-import hashlib
 import json
 import warnings
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ from scipy import sparse
 from priste.checks import shown
 from priste.errors import ModelFileError, TrackError, UnobservedRowsWarning
 from priste.mobility import Mobility
-from priste.tracks.limits import LONGEST_STEP, MAX_MODEL_BYTES, MAX_PHASES, at_most
+from priste.storage.archive import checksum
+from priste.storage.limits import LONGEST_STEP, MAX_MODEL_BYTES, MAX_PHASES, at_most
 from priste.tracks.places import LocalMap, Outside
 from priste.tracks.steps import Clock, runs
 from priste.tracks.windows import day_start, zone
@@ -185,13 +185,3 @@ def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
     }
     text = json.dumps(meta, sort_keys=True)
     return {**arrays, "meta": np.frombuffer(text.encode(), dtype=np.uint8)}
-
-
-def checksum(content: dict[str, NDArray[Any]]) -> bytes:
-    """Return the SHA-256 of all arrays with their names, kinds and shapes."""
-    digest = hashlib.sha256()
-    for name in sorted(content):
-        array = np.ascontiguousarray(content[name])
-        digest.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
-        digest.update(array.tobytes())
-    return digest.digest()

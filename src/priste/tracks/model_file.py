@@ -14,11 +14,11 @@ from priste.checks import listing, shown, whole
 from priste.errors import ModelFileError
 from priste.grid import Grid
 from priste.mobility import Mobility
-from priste.tracks import plain_json
-from priste.tracks.archive import Archive, Claim
-from priste.tracks.atomic_files import atomic_file
-from priste.tracks.limits import MAX_PHASES, MIB, at_most, refusing
-from priste.tracks.model import FORMAT, Model, arrays_of, checksum
+from priste.storage import plain_json
+from priste.storage.archive import Archive, Claim, checksum
+from priste.storage.atomic_files import atomic_file
+from priste.storage.limits import MAX_PHASES, MIB, at_most, refusing
+from priste.tracks.model import FORMAT, Model, arrays_of
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
 

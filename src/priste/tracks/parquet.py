@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from priste.checks import listing, shown
 from priste.errors import TrackError
-from priste.tracks.limits import FREE_BYTES, MAX_COLUMNS, MAX_UNFOLDED, at_most, refusing
+from priste.storage.limits import FREE_BYTES, MAX_COLUMNS, MAX_UNFOLDED, at_most, refusing
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from pyproj import Transformer
 from priste.checks import Array, shown, whole
 from priste.errors import TrackError
 from priste.grid import Grid, Region
-from priste.tracks.limits import MAX_CELLS, MAX_CORNERS, MAX_EXTENT_KM, at_most, refusing
+from priste.storage.limits import MAX_CELLS, MAX_CORNERS, MAX_EXTENT_KM, at_most, refusing
 
 Outside = Literal["refuse", "clamp", "drop"]
 OFF_THE_MAP = -1

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from priste.errors import PristeError
-from priste.tracks.limits import MAX_EVENTS_BYTES, MAX_NESTING, at_most, content_of, refusing
+from priste.storage.limits import MAX_EVENTS_BYTES, MAX_NESTING, at_most, content_of, refusing
 
 _TOKEN = re.compile(
     r'(?P<key>[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|\'[^\'\n]*+\')'

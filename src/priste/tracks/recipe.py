@@ -11,8 +11,8 @@ import numpy as np
 from priste.checks import shown
 from priste.errors import CertificateError
 from priste.grid import Grid
-from priste.tracks.limits import MAX_BUDGET, at_most
-from priste.tracks.model import checksum
+from priste.storage.archive import checksum
+from priste.storage.limits import MAX_BUDGET, at_most
 from priste.tracks.names import checked, short
 
 Built = TypeVar("Built")

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from priste.checks import whole
 from priste.errors import TrackError
-from priste.tracks.limits import LATEST, LONGEST_STEP, MAX_STEPS, at_most, moment_within
+from priste.storage.limits import LATEST, LONGEST_STEP, MAX_STEPS, at_most, moment_within
 from priste.tracks.places import OFF_THE_MAP, LocalMap, Outside
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from priste.checks import listing, shown
 from priste.errors import TrackError
-from priste.tracks.limits import MAX_COLUMNS, at_most, refusing
+from priste.storage.limits import MAX_COLUMNS, at_most, refusing
 from priste.tracks.names import readable
 
 COLUMNS = ("track", "time", "latitude", "longitude")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from priste.checks import listing, shown
 from priste.errors import TrackError
-from priste.tracks.limits import moment_within
+from priste.storage.limits import moment_within
 from priste.tracks.names import short
 from priste.tracks.steps import Clock
 

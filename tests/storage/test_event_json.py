@@ -5,7 +5,7 @@ from hypothesis import given
 
 from priste import EventError, at, at_least, pattern, presence
 from priste.events import Event
-from priste.tracks.event_json import from_json, to_json
+from priste.storage.event_json import from_json, to_json
 from tests.strategies import events
 
 

@@ -5,10 +5,12 @@ file and against the limits, first; then nothing is allocated that is not there.
 numbers: an array of objects would be a program to run.
 """
 
+import hashlib
 import io
 import math
 import struct
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -17,7 +19,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from priste.errors import ModelFileError
-from priste.tracks.limits import MAX_MODEL_BYTES, MAX_PHASES, MIB, at_most, content_of
+from priste.storage.limits import MAX_MODEL_BYTES, MAX_PHASES, MIB, at_most, content_of
 
 MAX_ARRAYS = 3 * MAX_PHASES + 4
 """Three arrays for each sparse matrix, and four others."""
@@ -71,6 +73,16 @@ class Archive:
         if math.prod(claim.shape) * claim.dtype.itemsize != entry.file_size - header:
             raise ModelFileError(f"{name[:80]!r} claims a size that it does not have")
         return claim
+
+
+def checksum(content: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the SHA-256 of all arrays with their names, kinds and shapes."""
+    digest = hashlib.sha256()
+    for name in sorted(content):
+        array = np.ascontiguousarray(content[name])
+        digest.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
+        digest.update(array.tobytes())
+    return digest.digest()
 
 
 def _check_directory(content: bytes) -> None:

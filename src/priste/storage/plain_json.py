@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from priste.errors import PristeError
-from priste.tracks.limits import MAX_NESTING, at_most, content_of, refusing
+from priste.storage.limits import MAX_NESTING, at_most, content_of, refusing
 
 _NO_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[^"\[\]{}]++', re.DOTALL)
 

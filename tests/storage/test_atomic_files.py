@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from priste.tracks.atomic_files import SIGNALS, AtomicFiles, atomic_file
+from priste.storage.atomic_files import SIGNALS, AtomicFiles, atomic_file
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:

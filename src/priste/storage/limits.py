@@ -8,9 +8,8 @@ that unfolds without end) is refused with the value, the limit and what to do.
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-import pandas as pd
 
 from priste.errors import PristeError
 
@@ -68,10 +67,10 @@ MAX_NESTING = 64
 MAX_BUDGET = 1e6
 """The budget of noise per kilometre: its mean is then two millimetres."""
 
-EARLIEST, LATEST = pd.Timestamp("1900-01-01", tz="UTC"), pd.Timestamp("2200-01-01", tz="UTC")
+EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 """When a stream, a window or a pattern may begin and end."""
 
-LONGEST_STEP = pd.Timedelta(days=366)
+LONGEST_STEP = timedelta(days=366)
 """How long one step may be."""
 
 
@@ -82,9 +81,9 @@ def at_most(value: float, limit: float, what: str, remedy: str, error: type[Pris
         raise error(f"{what}: {shown}, the limit is {limit:,}; {remedy}")
 
 
-def moment_within(moment: pd.Timestamp, what: str, error: type[PristeError]) -> None:
+def moment_within(moment: datetime, what: str, error: type[PristeError]) -> None:
     """Refuse a moment beyond the years that clocks here cover."""
-    if pd.isna(moment) or not EARLIEST <= moment <= LATEST:
+    if not EARLIEST <= moment <= LATEST:  # nor is that true of no moment at all
         raise error(
             f"{what} is {moment}, which does not lie between {EARLIEST:%Y} and {LATEST:%Y}; "
             f"correct the year"

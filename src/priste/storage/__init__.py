@@ -1,0 +1,1 @@
+"""Files that are whole or not there, and readers that trust nothing they read."""

@@ -1,0 +1,270 @@
+"""The public state of a stream in one file, to go on with later, to the bit.
+
+The file holds numbers and a description in JSON, and nothing that could be executed. It holds
+nothing about where the user was: a state follows from the model, the events and the releases.
+The models, the mechanism, the prior and the calibration are not in it but their fingerprints are,
+so that a stream goes on only with what it began with.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priste.calibration.warm_start import Belief, WarmStart
+from priste.errors import StreamFileError
+from priste.evidence import EventModel, Evidence
+from priste.mechanisms.mechanism import Mechanism
+from priste.mobility import Mobility
+from priste.priors import Prior
+from priste.protection import Protect
+from priste.storage import event_json, plain_json
+from priste.storage.archive import Archive, checksum
+from priste.storage.atomic_files import atomic_file
+from priste.storage.fingerprint import fingerprint
+from priste.storage.limits import refusing
+from priste.stream.account import Entry
+from priste.stream.beliefs import Beliefs
+from priste.stream.public_state import PublicState
+from priste.stream.watched import Watched
+
+FORMAT = 1
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Parts(NamedTuple):
+    """What a stream runs with, besides its state."""
+
+    mobilities: tuple[Mobility, ...]
+    mechanism: Mechanism
+    prior: Prior
+    calibration: object
+
+    def fingerprints(self) -> dict[str, Any]:
+        """Return the fingerprint of each part."""
+        return {
+            "mobility": [fingerprint(mobility) for mobility in self.mobilities],
+            "mechanism": fingerprint(self.mechanism),
+            "prior": fingerprint(self.prior),
+            "calibration": fingerprint(self.calibration),
+        }
+
+
+def save_state(path: str | Path, state: PublicState, parts: Parts, **notes: Any) -> None:
+    """Write a state: the whole file or none. `notes` are plain values to keep with it."""
+    content = arrays_of(state, parts, notes)
+    digest = np.frombuffer(checksum(content), dtype=np.uint8)
+    with atomic_file(path) as partial, partial.open("wb") as file:
+        np.savez(file, checksum=digest, **content)  # type: ignore[arg-type]
+
+
+def load_state(
+    path: str | Path, parts: Parts, earlier: Iterable[Mobility] = ()
+) -> tuple[PublicState, dict[str, Any]]:
+    """Read a state back, and the notes kept with it; `earlier` models may still be tracked."""
+    path = Path(path)
+    with refusing(f"{path.name} is not the saved state of a stream", StreamFileError):
+        archive = Archive(path)
+        if not {"checksum", "meta"} <= set(archive.claims):
+            raise StreamFileError("it has no checksum or no description")
+        content = {name: archive[name] for name in archive.claims}
+    if content.pop("checksum").tobytes() != checksum(content):
+        raise StreamFileError(
+            f"{path.name} has been changed or damaged since it was written: its checksum differs"
+        )
+    return state_of(content, parts, earlier, path.name)
+
+
+def arrays_of(state: PublicState, parts: Parts, notes: Mapping[str, Any]) -> Arrays:
+    """Return everything that a state holds as arrays by name, its description among them."""
+    arrays: Arrays = {"belief": state.belief}
+    for m, beliefs in enumerate(state.beliefs):
+        arrays[f"beliefs {m} weights"] = beliefs.weights
+        arrays[f"beliefs {m} exponents"] = beliefs.exponents
+        if beliefs.released is not None:
+            arrays[f"beliefs {m} released"] = beliefs.released
+    for i, watched in enumerate(state.watched):
+        if watched.evidence is not None:
+            arrays |= {f"event {i} {name}": x for name, x in _numbers(watched.evidence).items()}
+    warm = state.warm_start
+    if warm is not None and warm.used is not None:
+        arrays["used"] = warm.used.astype(np.uint8)
+    meta = {
+        "format": FORMAT,
+        "made with": parts.fingerprints(),
+        "step": state.step,
+        "eta": state.eta,
+        "asked": state.asked,
+        "least_epsilon": state.least_epsilon if math.isfinite(state.least_epsilon) else None,
+        "was_exchanged": state.was_exchanged,
+        "distances": [beliefs.distance for beliefs in state.beliefs],
+        "watched": [_watched_json(watched) for watched in state.watched],
+        "settled": [asdict(entry) for entry in state.settled],
+        "warm start": None if warm is None else _beliefs_json(warm),
+        "notes": notes,
+    }
+    text = json.dumps(meta, sort_keys=True).encode()
+    return {**arrays, "meta": np.frombuffer(text, dtype=np.uint8)}
+
+
+def state_of(
+    content: Mapping[str, NDArray[Any]], parts: Parts, earlier: Iterable[Mobility], name: str
+) -> tuple[PublicState, dict[str, Any]]:
+    """Return the state that `arrays_of` took apart, and its notes."""
+    with refusing(f"{name} does not hold the state of a stream", StreamFileError):
+        meta = plain_json.parsed(content["meta"].tobytes(), StreamFileError)
+        if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+            raise StreamFileError(f"this version reads format {FORMAT}, and it is of another")
+    _refuse_other(meta["made with"], parts, name)
+    arrays = {key: np.array(array) for key, array in content.items()}  # aligned, and our own
+    models = {fingerprint(m): m for m in (*earlier, *parts.mobilities)}
+    step = meta["step"]
+    with refusing(f"{name} does not hold the state of a stream", StreamFileError):
+        beliefs = tuple(
+            _beliefs(mobility, arrays, f"beliefs {m}", max(step, 0), meta["distances"][m])
+            for m, mobility in enumerate(parts.mobilities)
+        )
+        _check(arrays, "belief", (parts.mobilities[0].n_states,))
+        watched = tuple(
+            _watched(entry, arrays, f"event {i}", models) for i, entry in enumerate(meta["watched"])
+        )
+        state = PublicState(
+            parts.mechanism,
+            parts.mobilities,
+            parts.prior,
+            meta["eta"],
+            beliefs,
+            arrays["belief"],
+            watched,
+            tuple(Entry(**entry) for entry in meta["settled"]),
+            step,
+            _warm_start(meta["warm start"], arrays.get("used")),
+            math.inf if meta["least_epsilon"] is None else meta["least_epsilon"],
+            meta["asked"],
+            meta["was_exchanged"],
+        )
+    return state, meta["notes"]
+
+
+def _check(arrays: Arrays, name: str, shape: tuple[int, ...], dtype: type = np.float64) -> None:
+    """Refuse an array that is not there, of another shape, or with numbers that are not weights."""
+    array = arrays[name]
+    if array.dtype != dtype or array.shape != shape:
+        raise StreamFileError(f"its {name!r} is {array.dtype} of shape {array.shape}")
+    if dtype is np.float64 and not ((array >= 0) & (array < np.inf)).all():
+        raise StreamFileError(f"its {name!r} has numbers that are not weights")
+
+
+def _beliefs(
+    mobility: Mobility, arrays: Arrays, prefix: str, step: int, distance: float
+) -> Beliefs:
+    names = {part: f"{prefix} {part}" for part in ("weights", "exponents", "released")}
+    rows = len(arrays[names["weights"]])
+    _check(arrays, names["weights"], (rows, mobility.n_states))
+    _check(arrays, names["exponents"], (rows,), np.int64)
+    if names["released"] in arrays:
+        _check(arrays, names["released"], (mobility.n_cells,))
+    weights, exponents = arrays[names["weights"]], arrays[names["exponents"]]
+    return Beliefs(mobility, weights, exponents, step, distance, arrays.get(names["released"]))
+
+
+def _refuse_other(made_with: Mapping[str, Any], parts: Parts, name: str) -> None:
+    for what, now in parts.fingerprints().items():
+        if made_with.get(what) != now:
+            raise StreamFileError(
+                f"{name} is the state of a stream with another {what}; go on with the one that it "
+                f"began with (a model can be exchanged afterwards), or begin another stream"
+            )
+
+
+def _numbers(evidence: Evidence) -> Arrays:
+    true, false = evidence.faint
+    numbers: Arrays = {
+        "a": evidence.a,
+        "not_a": evidence.not_a,
+        "faint": np.array([true, false], dtype=np.uint8),
+        "tensor": evidence.tensor,
+        "exponents": evidence.exponents,
+    }
+    return numbers if evidence.released is None else {**numbers, "released": evidence.released}
+
+
+def _watched_json(watched: Watched) -> dict[str, Any]:
+    protection, evidence = watched.protection, watched.evidence
+    return {
+        "name": watched.name,
+        "is_named": protection.name is not None,
+        "event": event_json.to_json(protection.event),
+        "epsilon": protection.epsilon,
+        "sides": protection.sides,
+        "model": watched.model,
+        "begins": watched.begins,
+        "activation": watched.activation,
+        "merging": watched.merging,
+        "step": None if evidence is None else evidence.step,
+        "mobility": None if evidence is None else fingerprint(evidence.model.mobility),
+    }
+
+
+def _watched(
+    entry: Mapping[str, Any], arrays: Arrays, prefix: str, models: Mapping[str, Mobility]
+) -> Watched:
+    name = entry["name"] if entry["is_named"] else None
+    event = event_json.from_json(entry["event"])
+    protection = Protect(event, entry["epsilon"], sides=entry["sides"], name=name)
+    evidence = None
+    if entry["step"] is not None:
+        if entry["mobility"] not in models:
+            raise StreamFileError(
+                f"{entry['name']!r} is still tracked with a model from before an exchange; give "
+                f"it as one of the earlier models"
+            )
+        model = EventModel(event, models[entry["mobility"]], first=entry["begins"])
+        _check_evidence(arrays, prefix, model, entry["step"])
+        true, false = arrays[f"{prefix} faint"].astype(bool)
+        evidence = Evidence(
+            model,
+            arrays[f"{prefix} a"],
+            arrays[f"{prefix} not_a"],
+            (true, false),
+            entry["step"],
+            arrays[f"{prefix} tensor"],
+            arrays[f"{prefix} exponents"],
+            arrays.get(f"{prefix} released"),
+        )
+    charges = entry["activation"], entry["merging"]
+    return Watched(protection, entry["name"], entry["model"], entry["begins"], *charges, evidence)
+
+
+def _check_evidence(arrays: Arrays, prefix: str, model: EventModel, step: int) -> None:
+    rows, states = len(arrays[f"{prefix} a"]), model.mobility.n_states
+    for name in ("a", "not_a"):
+        _check(arrays, f"{prefix} {name}", (rows,))
+    _check(arrays, f"{prefix} faint", (2, rows), np.uint8)
+    _check(arrays, f"{prefix} exponents", (rows,), np.int64)
+    _check(arrays, f"{prefix} tensor", (rows, len(model.ends_true(step)), states))
+    if f"{prefix} released" in arrays:
+        _check(arrays, f"{prefix} released", (model.mobility.n_cells,))
+
+
+def _beliefs_json(warm: WarmStart) -> list[list[Any]]:
+    return [
+        [k, output, [list(belief) for belief in found]]
+        for k, by_output in warm.beliefs.items()
+        for output, found in by_output.items()
+    ]
+
+
+def _warm_start(entries: list[list[Any]] | None, used: NDArray[Any] | None) -> WarmStart | None:
+    if entries is None:
+        return None
+    beliefs: dict[int, dict[int, tuple[Belief, ...]]] = {}
+    for k, output, found in entries:
+        beliefs.setdefault(k, {})[output] = tuple(Belief(*belief) for belief in found)
+    return WarmStart(beliefs, None if used is None else used.astype(bool))
