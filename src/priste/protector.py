@@ -100,8 +100,8 @@ class Protector:
         if not asked or not all(isinstance(p, Protect) for p in asked):
             raise ProtectionError("protections must be one or more Protect(event, epsilon)")
         share = fraction(eta, "eta", ProtectionError, open_at_one=True)
-        if share >= 1 / 2:
-            raise ProtectionError(f"eta is charged twice, so it must be below 1/2; got {share:g}")
+        if share >= 1 / 3:
+            raise ProtectionError(f"eta is taken three times, so it is below 1/3; got {share:g}")
         self.protections = asked
         self.eta = share if self.calibration.is_guarantee else 0.0
         self._randomness = Randomness(seed)

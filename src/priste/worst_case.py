@@ -42,6 +42,8 @@ GUARD = 1e-9
 arithmetic would refuse: the error of the form is a few units in the last place of its positive
 part, and this much less ε lowers that part a million times more."""
 
+_LAST_GUARD = 1e-10  # the same for disclosures: still a hundred thousand units in the last place
+
 CORES = os.cpu_count() or 1
 """How many threads share the outputs of a step; one where many processes run at once."""
 
@@ -151,12 +153,14 @@ def first_beyond(
 def survives_disclosure(evidence: Evidence, epsilon: float, *, sides: Sides = "both") -> bool:
     """Tell whether no loss would exceed `epsilon` if the state of the step were told outright.
 
-    States that are impossible under every belief do not count.
+    States that are impossible under every belief do not count. The test is made at ε minus a
+    smaller guard, so that what spent all of ε is not refused for ever by its own guard.
     """
     true, false = evidence.ends
     possible = np.flatnonzero(true.any(axis=0) | false.any(axis=0))
     told = np.ascontiguousarray(true[:, possible].T), np.ascontiguousarray(false[:, possible].T)
-    return _first_failing(evidence, told, epsilon, sides, np.zeros(1, dtype=bool)) < 0
+    almost = epsilon + GUARD - _LAST_GUARD
+    return _first_failing(evidence, told, almost, sides, np.zeros(1, dtype=bool)) < 0
 
 
 def _first_failing(

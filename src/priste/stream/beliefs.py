@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priste.checks import Array
-from priste.evidence import carried
+from priste.evidence import Evidence, carried
 from priste.mobility import Mobility
 from priste.priors import Prior
 
@@ -64,6 +64,13 @@ class Beliefs:
         )
         return replace(
             self, step=self.step + 1, weights=tensor[:, 0], exponents=exponents, released=None
+        )
+
+    def carried_by(self, evidence: Evidence) -> "Beliefs":
+        """Return the beliefs as they are in the evidence on an event since the start."""
+        weights, exponents = evidence.tensor.sum(axis=1), evidence.exponents
+        return replace(
+            self, step=evidence.step, weights=weights, exponents=exponents, released=None
         )
 
     def normalised(self) -> Array:

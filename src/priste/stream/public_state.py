@@ -125,8 +125,8 @@ class PublicState:
         activation = latest_activation(protection.event, beliefs.mobility, now, most)
         if is_exact and activation.charge > most:
             return self._from_the_start(protection, name, model, beliefs)
-        watched = Watched(protection, name, model, *activation)
-        if activation.charge + beliefs.charge >= epsilon:
+        watched = Watched(protection, name, model, *activation, reserve=most)
+        if activation.charge + beliefs.charge + most >= epsilon:
             raise _told_too_much(name, epsilon, activation.charge + beliefs.charge)
         return watched.activated(beliefs) if activation.step == now else watched
 
@@ -150,11 +150,28 @@ class PublicState:
         return Watched(protection, name, model, now, evidence=evidence.refuse_foregone())
 
     def _next_beliefs(self) -> tuple[Beliefs, ...]:
-        return self.beliefs if self.step < 0 else tuple(b.advance() for b in self.beliefs)
+        watched = [w.arrive(self.step + 1) for w in self.watched]
+        return tuple(self._carried(m, watched) for m in range(len(self.mobilities)))
+
+    def _carried(self, model: int, watched: Sequence[Watched]) -> Beliefs:
+        """Return the beliefs under a model at the next step, where `watched` has arrived.
+
+        An event that is tracked from the start carries them along with it.
+        """
+        beliefs = self.beliefs[model]
+        if self.step < 0:
+            return beliefs
+        if not beliefs.are_one and not self.was_exchanged:
+            for w in watched:
+                if w.model == model and w.evidence is not None and not w.activation:
+                    return beliefs.carried_by(w.evidence)
+        return beliefs.advance()
 
     def arrive(self) -> "PublicState":
         """Return the state at the next step, before its release."""
-        step, belief, beliefs = self.step + 1, self.belief, self._next_beliefs()
+        step, belief = self.step + 1, self.belief
+        watched = tuple(w.arrive(step) for w in self.watched)
+        beliefs = tuple(self._carried(m, watched) for m in range(len(self.mobilities)))
         if step > 0:
             belief = np.asarray(belief @ self.mobilities[0].transition(self.step))
             belief /= belief.sum()  # rounding must not add up
@@ -165,7 +182,10 @@ class PublicState:
             step=step,
             belief=belief,
             beliefs=beliefs,
-            watched=tuple(w.arrive(step, beliefs[w.model]) for w in self.watched),
+            watched=tuple(
+                w.activated(beliefs[w.model]) if w.is_waiting and w.begins == step else w
+                for w in watched
+            ),
         )
         return (arrived._settling() if self.eta > 0 else arrived)._renumbering(self.live)
 

@@ -207,6 +207,7 @@ def _watched_json(watched: Watched) -> dict[str, Any]:
         "begins": watched.begins,
         "activation": watched.activation,
         "merging": watched.merging,
+        "reserve": watched.reserve,
         "step": None if evidence is None else evidence.step,
         "mobility": None if evidence is None else fingerprint(evidence.model.mobility),
     }
@@ -238,7 +239,7 @@ def _watched(
             arrays[f"{prefix} exponents"],
             arrays.get(f"{prefix} released"),
         )
-    charges = entry["activation"], entry["merging"]
+    charges = entry["activation"], entry["merging"], entry["reserve"]
     return Watched(protection, entry["name"], entry["model"], entry["begins"], *charges, evidence)
 
 

@@ -20,26 +20,36 @@ class Watched:
     begins: int
     activation: float = 0.0
     merging: float = 0.0
+    reserve: float = 0.0
     evidence: Evidence | None = None
 
     def __repr__(self) -> str:
         return f"Watched({self.name!r}, {self.entry().state}, from step {self.begins})"
 
     @property
-    def promise(self) -> Protect:
-        """What the releases must keep while it is live: the protection with what is left of ε."""
-        left = self.protection.epsilon - self.activation - self.merging
-        return (
-            self.protection
-            if left == self.protection.epsilon
-            else replace(self.protection, epsilon=left)
-        )
+    def is_waiting(self) -> bool:
+        """Whether nothing is tracked of it yet."""
+        return self.evidence is None
 
-    def arrive(self, step: int, beliefs: Beliefs) -> "Watched":
-        """Return it at `step`, before its release; the beliefs are those at that step."""
-        if self.evidence is None:
-            return self.activated(beliefs) if step == self.begins else self
-        if self.evidence.step == step:  # asked for a moment ago
+    @property
+    def promise(self) -> Protect:
+        """What the releases must keep while it is live: the protection with what is left of ε.
+
+        Of an event that waited as much as its activation may cost is held back until it is over,
+        so that it is settled before its odds are known to the last digit.
+        """
+        if not self.activation:
+            return self.protection
+        return replace(self.protection, epsilon=self.left - self.reserve)
+
+    @property
+    def left(self) -> float:
+        """What the charges leave of ε."""
+        return self.protection.epsilon - self.activation - self.merging
+
+    def arrive(self, step: int) -> "Watched":
+        """Return it at `step`, before its release."""
+        if self.evidence is None or self.evidence.step == step:  # asked for a moment ago
             return self
         return replace(self, evidence=self.evidence.advance())
 
@@ -60,10 +70,10 @@ class Watched:
     @property
     def is_settled(self) -> bool:
         """Whether no later release can break the promise, not even the truth."""
-        evidence, promise = self.evidence, self.promise
+        evidence = self.evidence
         if evidence is None or evidence.step < evidence.model.worlds.last_step:
             return False
-        return survives_disclosure(evidence, promise.epsilon, sides=promise.sides)
+        return survives_disclosure(evidence, self.left, sides=self.protection.sides)
 
     def moved(self) -> float:
         """Return how far the odds can have moved by now, at most."""
