@@ -15,6 +15,7 @@ CHECKS = (
     "planar_laplace",
     "sampler",
     "streams",
+    "endless",
     "hidden_histories",
     "remap",
     "mobility_fit",

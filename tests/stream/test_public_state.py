@@ -18,6 +18,7 @@ from priste import (
     presence,
 )
 from priste.calibration import WarmStart
+from priste.calibration.warm_start import Belief
 from priste.checks import Array
 from priste.stream import PublicState
 from tests.oracles import all_paths, joint_by_enumeration, path_probabilities
@@ -113,3 +114,18 @@ def test_an_event_that_is_decided_under_one_model_is_refused() -> None:
     models = [MODEL, Mobility(np.eye(3))]
     with pytest.raises(EventError, match="cannot happen"):
         PublicState.start(models, NOISE, [Protect(at({2}, 1), 0.5)], KnownPrior([0.5, 0.5, 0.0]))
+
+
+def test_a_warm_start_stays_with_its_events_when_an_exchange_wakes_another() -> None:
+    mixing, lazy = Mobility(np.full((3, 3), 1 / 3)), Mobility(0.4 * np.eye(3) + 0.2)
+    state = PublicState.start([mixing], NOISE, [Protect(at({0}, 9), 1.0)], AnyPrior(), eta=0.3)
+    state = state.adding(Protect(at({1}, 0), 1.0)).arrive()
+    assert [w.name for w in state.live] == ["event 2"]
+    found = (Belief(0, 1, 0.5, rising=True),)
+    state = state.observe(np.array([0.5, 0.4, 0.4]), WarmStart({0: {0: found}}))
+    woken = state.exchanged([Mobility(0.79 * np.eye(3) + 0.07)])
+    assert [w.name for w in woken.live] == ["event 1", "event 2"]
+    assert woken.warm_start is not None
+    assert woken.warm_start.beliefs == {1: {0: found}}
+    asleep = state.exchanged([lazy])
+    assert [w.name for w in asleep.live] == ["event 2"]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from priste.checks import Array
+from priste.checks import FAINTEST, Array
 from priste.errors import EventError
 from priste.events import Event
 from priste.evidence import EventModel
@@ -50,8 +50,11 @@ def latest_activation(event: Event, mobility: Mobility, now: int, most: float) -
 
 
 def spread(true: Array, false: Array) -> float:
-    """Return how far the log-odds of the states lie apart, rounded up."""
-    if not ((true > 0).all() and (false > 0).all()):
+    """Return how far the log-odds of the states lie apart, rounded up.
+
+    It is infinite where a chance is too faint to be followed once the event is live.
+    """
+    if min(true.min(), false.min()) < FAINTEST:
         return np.inf
     log_odds = np.log(true) - np.log(false)
     return float(np.ptp(log_odds)) + _ROUNDING

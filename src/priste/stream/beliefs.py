@@ -54,8 +54,14 @@ class Beliefs:
         return 4 * self.distance
 
     def observe(self, column: Array) -> "Beliefs":
-        """Return the beliefs after a release whose probability from each cell is `column`."""
-        return replace(self, released=column if self.released is None else self.released * column)
+        """Return the beliefs after a release whose probability from each cell is `column`.
+
+        A release that all of them deem impossible leaves them: nobody in the set can learn from it.
+        """
+        released = column if self.released is None else self.released * column
+        if not (self.weights @ released[self.mobility.cell_of_state]).any():
+            return self
+        return replace(self, released=released)
 
     def advance(self) -> "Beliefs":
         """Return the beliefs at the next step, before its release."""

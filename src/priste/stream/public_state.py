@@ -254,7 +254,7 @@ class PublicState:
             w if w.evidence else state._watch(w.protection, w.name, w.model, at_next[w.model])
             for w in self.watched
         )
-        return replace(state, watched=watched)
+        return replace(state, watched=watched)._renumbering(self.live)
 
 
 def _told_too_much(name: str, epsilon: float, told: float) -> ProtectionError:

@@ -1,0 +1,105 @@
+"""An event that waits, is live and settles, beside enumeration of all paths."""
+
+import numpy as np
+import pytest
+from verification.observers import largest_changes
+
+from priste import AnyPrior, KnownPrior, Mobility, NearPrior, Protect, at, presence
+from priste.checks import Array
+from priste.events import Event
+from priste.priors import Prior
+from priste.stream.beliefs import Beliefs
+from priste.stream.watched import Watched
+from tests.oracles import joint_by_enumeration
+from tests.strategies import random_stochastic
+
+STEPS = 7
+EVENTS = [at({0}, 1), presence({0, 1}, [1, 2]), at({2}, 1) & ~at({0}, 2)]
+PRIORS = [AnyPrior(), NearPrior([0.2, 0.3, 0.5], 0.3), KnownPrior([0.3, 0.3, 0.4])]
+
+
+def model(random: np.random.Generator) -> tuple[list[Array], Mobility]:
+    moves = 0.6 * random_stochastic(random, (STEPS, 3, 3)) + 0.4 / 3
+    return list(moves), Mobility(moves)
+
+
+def live(event: Event, epsilon: float, beliefs: Beliefs, columns: Array) -> Watched:
+    """The event after the releases, at the step of the next."""
+    watched = Watched(Protect(event, epsilon), "it", 0, 0).activated(beliefs)
+    for step, column in enumerate(columns):
+        watched = watched.observe(column).arrive(step + 1, beliefs)
+    return watched
+
+
+def loss(event: Event, moves: list[Array], prior: Prior, columns: list[Array]) -> float:
+    """The loss of the worst belief, over every path."""
+    vertices = prior.vertices(3)
+    before = [joint_by_enumeration(event, moves, vertex, []) for vertex in vertices]
+    after = [joint_by_enumeration(event, moves, vertex, columns) for vertex in vertices]
+    a, not_a = np.array(before).T
+    rise, fall = largest_changes(a, not_a, np.array(after)[:, ::-1])
+    return float(max(rise, fall))
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("prior", PRIORS)
+def test_it_is_settled_when_every_disclosure_keeps_the_promise(event: Event, prior: Prior) -> None:
+    random, verdicts = np.random.default_rng(2), []
+    for _ in range(8):
+        moves, mobility = model(random)
+        columns = random.uniform(0.6, 1, (STEPS - 1, 3))
+        for step in range(event.steps[-1], STEPS - 1):
+            told = [
+                loss(event, moves, prior, [*columns[:step], disclosed]) for disclosed in np.eye(3)
+            ]
+            epsilon = float(random.choice([0.7, 1.0]))
+            if max(told) < np.inf and random.random() < 0.5:
+                epsilon = max(told) * float(random.choice([1 - 1e-6, 1 + 1e-6]))
+            watched = live(event, epsilon, Beliefs.start(mobility, prior), columns[:step])
+            assert watched.is_settled == (max(told) <= epsilon)
+            verdicts.append(watched.is_settled)
+            if watched.is_settled:  # then nothing later can break it
+                later = random.random((STEPS - step, 3)) ** 8
+                assert loss(event, moves, prior, [*columns[:step], *later]) <= epsilon
+    assert set(verdicts) == {False, True}
+
+
+def test_it_is_not_settled_before_it_is_over() -> None:
+    mobility = Mobility([[0.5, 0.5], [0.5, 0.5]])
+    beliefs = Beliefs.start(mobility, KnownPrior([0.5, 0.5]))
+    silent = np.ones((2, 2))
+    event = presence({0}, [1, 2])
+    assert not live(event, 50.0, beliefs, silent[:0]).is_settled
+    assert not live(event, 50.0, beliefs, silent[:1]).is_settled
+    assert not live(event, 50.0, beliefs, silent).is_settled  # the cell of step 2 decides it
+    assert live(event, 0.1, beliefs, np.ones((3, 2))).is_settled
+
+
+def test_what_was_charged_counts_when_it_settles() -> None:
+    random = np.random.default_rng(3)
+    moves, mobility = model(random)
+    prior, columns = KnownPrior([0.3, 0.3, 0.4]), random.uniform(0.6, 1, (3, 3))
+    told = max(loss(at({0}, 1), moves, prior, [*columns, cell]) for cell in np.eye(3))
+    beliefs = Beliefs.start(mobility, prior)
+    charged = Watched(Protect(at({0}, 1), told + 0.1), "it", 0, 0, activation=0.11)
+    assert live(at({0}, 1), told + 0.1, beliefs, columns).is_settled
+    charged = charged.activated(beliefs)
+    for step, column in enumerate(columns):
+        charged = charged.observe(column).arrive(step + 1, beliefs)
+    assert not charged.is_settled
+
+
+def test_it_waits_until_its_step_and_is_charged_for_beliefs_that_merged() -> None:
+    _, mobility = model(np.random.default_rng(5))
+    beliefs = Beliefs.start(mobility, AnyPrior()).advance().advance().merged(most=np.inf)
+    waiting = Watched(Protect(at({0}, 4), 1.0, name="it"), "it", 0, 2, activation=0.02)
+    assert (waiting.entry().state, waiting.moved(), waiting.is_settled) == ("waiting", 0.02, False)
+    assert waiting.observe(np.ones(3)) is waiting
+    assert waiting.arrive(1, beliefs) is waiting
+    now = waiting.arrive(2, beliefs)
+    entry = now.entry()
+    assert (entry.state, entry.beliefs, entry.tracked_from) == ("live", 1, 2)
+    assert entry.merging == beliefs.charge > 0
+    assert now.promise.epsilon == pytest.approx(1 - 0.02 - beliefs.charge, abs=1e-15)
+    assert now.moved() == pytest.approx(0.02 + beliefs.charge, abs=1e-12)
+    assert now.entry(settled_at=6).state == "settled"
