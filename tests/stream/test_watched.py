@@ -27,7 +27,7 @@ def live(event: Event, epsilon: float, beliefs: Beliefs, columns: Array) -> Watc
     """The event after the releases, at the step of the next."""
     watched = Watched(Protect(event, epsilon), "it", 0, 0).activated(beliefs)
     for step, column in enumerate(columns):
-        watched = watched.observe(column).arrive(step + 1, beliefs)
+        watched = watched.observe(column).arrive(step + 1)
     return watched
 
 
@@ -85,21 +85,24 @@ def test_what_was_charged_counts_when_it_settles() -> None:
     assert live(at({0}, 1), told + 0.1, beliefs, columns).is_settled
     charged = charged.activated(beliefs)
     for step, column in enumerate(columns):
-        charged = charged.observe(column).arrive(step + 1, beliefs)
+        charged = charged.observe(column).arrive(step + 1)
     assert not charged.is_settled
 
 
 def test_it_waits_until_its_step_and_is_charged_for_beliefs_that_merged() -> None:
     _, mobility = model(np.random.default_rng(5))
     beliefs = Beliefs.start(mobility, AnyPrior()).advance().advance().merged(most=np.inf)
-    waiting = Watched(Protect(at({0}, 4), 1.0, name="it"), "it", 0, 2, activation=0.02)
+    waiting = Watched(Protect(at({0}, 4), 1.0, name="it"), "it", 0, 2, 0.02, reserve=0.03)
     assert (waiting.entry().state, waiting.moved(), waiting.is_settled) == ("waiting", 0.02, False)
     assert waiting.observe(np.ones(3)) is waiting
-    assert waiting.arrive(1, beliefs) is waiting
-    now = waiting.arrive(2, beliefs)
+    assert waiting.is_waiting
+    assert waiting.arrive(1) is waiting
+    now = waiting.activated(beliefs)
+    assert now.arrive(2) is now
     entry = now.entry()
     assert (entry.state, entry.beliefs, entry.tracked_from) == ("live", 1, 2)
     assert entry.merging == beliefs.charge > 0
-    assert now.promise.epsilon == pytest.approx(1 - 0.02 - beliefs.charge, abs=1e-15)
+    assert now.left == pytest.approx(1 - 0.02 - beliefs.charge, abs=1e-15)
+    assert now.promise.epsilon == pytest.approx(now.left - 0.03, abs=1e-15)
     assert now.moved() == pytest.approx(0.02 + beliefs.charge, abs=1e-12)
     assert now.entry(settled_at=6).state == "settled"
