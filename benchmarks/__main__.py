@@ -8,6 +8,7 @@ ALL = [
     "stream",
     "events",
     "every_output",
+    "endless",
     "tracks",
     "optimal",
     "utility",
