@@ -8,6 +8,7 @@ import matplotlib.colors
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from month_figure import month
 from scaling_table import scaling_figure
 
 from priste import (
@@ -160,3 +161,4 @@ if __name__ == "__main__":
     stream()
     remap()
     scaling_figure()
+    month(IMAGES / "month.png")

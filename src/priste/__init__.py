@@ -41,6 +41,7 @@ from priste.quantify import (
     prior_probability,
     privacy_loss,
 )
+from priste.stream import Account, Entry
 from priste.worst_case import within, worst_case_loss
 
 __version__ = "0.1.0"  # the only place that says it
@@ -48,12 +49,14 @@ __version__ = "0.1.0"  # the only place that says it
 logging.getLogger("priste").addHandler(logging.NullHandler())
 
 __all__ = [
+    "Account",
     "AnyPrior",
     "AnyPriorOn",
     "Audit",
     "AuditError",
     "Diary",
     "EmissionMatrix",
+    "Entry",
     "Event",
     "EventError",
     "EveryOutput",

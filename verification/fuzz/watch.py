@@ -21,6 +21,7 @@ SECONDS, MEGABYTES = 2.0, 500.0
 """What one input may take, beside what the reader takes anyway."""
 
 _CEILING = 8 * 2**30  # address space that nobody gets beyond, so that the machine survives too
+_PATIENCE = 60.0  # by the clock on the wall: others work on this machine too
 _FRESH = 1_000  # inputs after which a process begins anew: what stays in memory is no finding
 
 
@@ -81,7 +82,7 @@ _SLOW, _LARGE = f"took more than {SECONDS:g} s", f"took more than {MEGABYTES:g} 
 
 def _outcome(ours: Connection, worker: multiprocessing.process.BaseProcess, tally: Tally) -> str:
     """Wait for what comes of one input; return what is wrong with it, if anything."""
-    if not ours.poll(5 * SECONDS):  # longer than its own time: others work on this machine too
+    if not ours.poll(_PATIENCE):
         return _SLOW
     try:
         accepted, problem, seconds, megabytes = ours.recv()
