@@ -26,7 +26,7 @@ from verification.report import Finding, times
 
 MISTAKE = "what is charged for waiting and for merging is not taken off ε"
 ROUNDING = 1e-9
-SETTINGS, WALKS, LEAVES = 420, 16, 500
+SETTINGS, WALKS, LEAVES = 420, 12, 500
 CHARGED = 1e-8  # a charge that is more than rounding
 
 Key = tuple[str, int, bool]  # the event's name, the model's number, and whether it is exchanged
@@ -218,7 +218,7 @@ def children(audit: Audit, protector: Protector, node: Node) -> Iterator[Node]:
     """Yield the sequences that are one release longer."""
     setting = audit.setting
     node = asking(setting, node)
-    before = {entry.name for entry in node.state.settled}
+    before = {(entry.name, entry.model) for entry in node.state.settled}
     now = node.state.arrive()
     step, weights = now.step, {}
     versions = (False, True) if setting.exchange else (False,)
@@ -232,9 +232,13 @@ def children(audit: Audit, protector: Protector, node: Node) -> Iterator[Node]:
         )
     node = replace(node, weights=weights)
     for entry in now.settled:
-        if entry.name not in before:
+        if (entry.name, entry.model) not in before:
             key = node.key(entry.name, entry.model)
             audit.seen[key] += list(audit.observer(key).told(step, weights[key]))
+    if step in setting.skipped:
+        silence = np.ones(setting.models[0].n_cells)
+        yield replace(node, state=now, columns=(*node.columns, silence))
+        return
     plan = protector.calibration.plan(now.situation())
     if not isinstance(plan, CertifiedPlan):
         raise TypeError("only plans that are certified are audited")

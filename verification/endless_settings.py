@@ -14,6 +14,7 @@ from priste import (
     Exponential,
     Grid,
     KnownPrior,
+    LocationSet,
     Mobility,
     NearPrior,
     OptimalRemap,
@@ -36,7 +37,8 @@ class Setting:
     """A stream of `horizon` releases.
 
     Each protection is asked for after the release of its step, -1 being before the first. So is
-    the exchange of the models. The vertices span the set of beliefs.
+    the exchange of the models. Nothing is released at the steps that are `skipped`. The vertices
+    span the set of beliefs.
     """
 
     models: tuple[Mobility, ...]
@@ -48,6 +50,7 @@ class Setting:
     eta: float
     horizon: int
     exchange: tuple[int, tuple[Mobility, ...]] | None = None
+    skipped: frozenset[int] = frozenset()
     seed: int = 0
 
     def protector(self) -> Protector:
@@ -145,7 +148,7 @@ def _setting(random: np.random.Generator) -> Setting:
     models = tuple(_mobility(random, n_cells, horizon, order) for _ in range(n_models))
     prior, vertices = _prior(random, n_cells)
     exchange = None
-    if random.random() < 0.2 and order == 1:
+    if random.random() < 0.2:
         renewed = tuple(_mobility(random, n_cells, horizon, order) for _ in range(n_models))
         exchange = int(random.integers(horizon - 3)), renewed
     events = _events(random, n_cells, horizon)
@@ -166,9 +169,10 @@ def _setting(random: np.random.Generator) -> Setting:
         prior,
         vertices,
         calibration,
-        float(random.uniform(0.05, 0.3)),
+        float(random.uniform(0.05, 0.4)),
         horizon,
         exchange,
+        frozenset(np.flatnonzero(random.random(horizon) < random.choice([0, 0.2])).tolist()),
         int(random.integers(2**32)),
     )
 
@@ -213,7 +217,10 @@ def _mechanism(random: np.random.Generator, n_cells: int) -> Mechanism:
             noise = random_stochastic(random, (n_cells, n_cells))
             return EmissionMatrix(share * np.eye(n_cells) + (1 - share) * noise)
         case _:
-            return Exponential(Grid(1, n_cells), float(random.uniform(0.3, 2)))
+            exponential = Exponential(Grid(1, n_cells), float(random.uniform(0.3, 2)))
+            if random.random() < 0.8:
+                return exponential
+            return LocationSet(exponential, 0.1, np.full(n_cells, 1 / n_cells))
 
 
 def _events(random: np.random.Generator, n_cells: int, horizon: int) -> list[Event]:

@@ -74,6 +74,15 @@ def test_the_latest_step_is_the_latest(event: Event, mixing: float, most: float)
 
 
 @pytest.mark.parametrize("event", EVENTS)
+def test_it_waits_as_soon_as_the_spread_is_small_enough(event: Event) -> None:
+    moves, model = mobility(0.3)
+    step = event.steps[0] - 1
+    exact = spread(*chances(event, moves, step))
+    assert latest_activation(event, model, 0, exact + 1e-9).step == step
+    assert latest_activation(event, model, 0, exact - 1e-9).step == step - 1
+
+
+@pytest.mark.parametrize("event", EVENTS)
 def test_no_release_before_it_moves_anybodys_odds_by_more_than_the_charge(event: Event) -> None:
     moves, model = mobility(0.3)
     step, charge = latest_activation(event, model, 1, most=0.5)

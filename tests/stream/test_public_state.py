@@ -129,3 +129,11 @@ def test_a_warm_start_stays_with_its_events_when_an_exchange_wakes_another() -> 
     assert woken.warm_start.beliefs == {1: {0: found}}
     asleep = state.exchanged([lazy])
     assert [w.name for w in asleep.live] == ["event 2"]
+
+
+def test_beliefs_do_not_merge_as_long_as_nothing_is_protected() -> None:
+    state = PublicState.start([MODEL], NOISE, [], AnyPrior())
+    for _ in range(2):
+        state = state.arrive()
+    assert len(state.beliefs[0].weights) == 3
+    assert len(state.adding(Protect(at({0}, 3), 0.5)).live) == 1

@@ -67,12 +67,8 @@ def test_it_is_settled_when_every_disclosure_keeps_the_promise(event: Event, pri
 def test_it_is_not_settled_before_it_is_over() -> None:
     mobility = Mobility([[0.5, 0.5], [0.5, 0.5]])
     beliefs = Beliefs.start(mobility, KnownPrior([0.5, 0.5]))
-    silent = np.ones((2, 2))
-    event = presence({0}, [1, 2])
-    assert not live(event, 50.0, beliefs, silent[:0]).is_settled
-    assert not live(event, 50.0, beliefs, silent[:1]).is_settled
-    assert not live(event, 50.0, beliefs, silent).is_settled  # the cell of step 2 decides it
-    assert live(event, 0.1, beliefs, np.ones((3, 2))).is_settled
+    settled = [live(at({0}, 2), 0.1, beliefs, np.ones((t, 2))).is_settled for t in range(4)]
+    assert settled == [False, False, False, True]  # at step 2 its own cell would tell all
 
 
 def test_what_was_charged_counts_when_it_settles() -> None:

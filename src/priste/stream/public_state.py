@@ -175,7 +175,9 @@ class PublicState:
         if step > 0:
             belief = np.asarray(belief @ self.mobilities[0].transition(self.step))
             belief /= belief.sum()  # rounding must not add up
-        if self.eta > 0:
+        if (
+            0 < self.eta * self.least_epsilon < inf
+        ):  # without an event nothing says how near is near
             beliefs = tuple(b.merged(self.eta * self.least_epsilon) for b in beliefs)
         arrived = replace(
             self,
