@@ -169,7 +169,7 @@ def _setting(random: np.random.Generator) -> Setting:
         prior,
         vertices,
         calibration,
-        float(random.uniform(0.05, 0.4)),
+        float(random.uniform(0.05, 0.3)),
         horizon,
         exchange,
         frozenset(np.flatnonzero(random.random(horizon) < random.choice([0, 0.2])).tolist()),
