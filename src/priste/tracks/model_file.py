@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,31 +53,40 @@ def load_model(path: str | Path) -> Model:
         archive = Archive(path)
         if not {"checksum", "meta"} <= set(archive.claims):
             raise ModelFileError("it has no checksum or no description")
-        meta = _description(archive)
-        _check_claims(archive.claims, meta["matrices"])
+        size = math.prod(archive.claims["meta"].shape)
+        remedy = "leave out its provenance"
+        at_most(size, MIB, "the size of its description", remedy, ModelFileError)
+        meta = description_of(archive["meta"].tobytes())
+        claims = dict(archive.claims)
+        if claims.pop("checksum") != (np.dtype(np.uint8), (32,)):
+            raise ModelFileError("its checksum is not one")
+        check_claims(claims, meta["matrices"])
         content = {name: archive[name] for name in archive.claims}
     if content.pop("checksum").tobytes() != checksum(content):
         raise ModelFileError(
             f"{path.name} has been changed or damaged since it was written: its checksum differs"
         )
     with refusing(f"{path.name} does not hold a model", ModelFileError):
-        grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"])
-        place = LocalMap(grid, meta["latitude"], meta["longitude"])
-        matrices = [_matrix(content, t) for t in range(meta["matrices"])]
-        mobility = Mobility(
-            matrices, content["initial"], repeat=True, cell_of_state=content["cell_of_state"]
-        )
-        step = pd.Timedelta(seconds=meta["step_seconds"])
-        model = Model(place, step, mobility, meta["time_zone"], meta["provenance"])
-    _log.info("read a model: %d cells, a step of %s", grid.n_cells, step)
+        model = model_of(content, meta)
+    _log.info("read a model: %d cells, a step of %s", model.place.grid.n_cells, model.step)
     return model
 
 
-def _description(archive: Archive) -> dict[str, Any]:
-    """Return the description of a model."""
-    size = math.prod(archive.claims["meta"].shape)
-    at_most(size, MIB, "the size of its description", "leave out its provenance", ModelFileError)
-    meta = plain_json.parsed(archive["meta"].tobytes(), ModelFileError)
+def model_of(content: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Model:
+    """Return the model of arrays that passed `check_claims`, and of its description."""
+    grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"])
+    place = LocalMap(grid, meta["latitude"], meta["longitude"])
+    matrices = [_matrix(content, t) for t in range(meta["matrices"])]
+    mobility = Mobility(
+        matrices, content["initial"], repeat=True, cell_of_state=content["cell_of_state"]
+    )
+    step = pd.Timedelta(seconds=meta["step_seconds"])
+    return Model(place, step, mobility, meta["time_zone"], meta["provenance"])
+
+
+def description_of(text: bytes) -> dict[str, Any]:
+    """Return the description of a model, checked."""
+    meta = plain_json.parsed(text, ModelFileError)
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         found = shown(meta.get("format")) if isinstance(meta, dict) else "none"
         raise ModelFileError(f"it has format {found}, this version reads format {FORMAT}")
@@ -91,11 +101,10 @@ def _description(archive: Archive) -> dict[str, Any]:
     return meta
 
 
-def _check_claims(claims: dict[str, Claim], n_matrices: int) -> None:
+def check_claims(claims: Mapping[str, Claim], n_matrices: int) -> None:
     """Refuse arrays that do not form a model, before reading them."""
     n_states = math.prod(claims["cell_of_state"].shape)
     expected: dict[str, tuple[tuple[str, ...], tuple[int | None, ...]]] = {
-        "checksum": (_BYTES, (32,)),
         "meta": (_BYTES, (None,)),
         "initial": (_NUMBERS, (None,)),
         "cell_of_state": (_INDICES, (n_states,)),
@@ -121,7 +130,7 @@ def _check_claims(claims: dict[str, Claim], n_matrices: int) -> None:
             raise ModelFileError(f"its {name!r} is {dtype} of shape {shape}, which is not possible")
 
 
-def _matrix(content: dict[str, NDArray[Any]], t: int) -> Any:
+def _matrix(content: Mapping[str, NDArray[Any]], t: int) -> Any:
     name = f"matrix {t}"
     if name in content:
         return content[name]
