@@ -20,6 +20,7 @@ from priste.storage.archive import checksum
 from priste.storage.limits import LONGEST_STEP, MAX_MODEL_BYTES, MAX_PHASES, at_most
 from priste.tracks.local_phase import LocalPhase
 from priste.tracks.places import LocalMap, Outside
+from priste.tracks.seen import seen_in
 from priste.tracks.steps import Clock, runs
 from priste.tracks.windows import day_start, zone
 
@@ -32,6 +33,8 @@ class Model:
     """Where (`place`), how often (`step`) and how (`mobility`) people are followed.
 
     If the mobility has a matrix for each step of the day, phase 0 is midnight in `time_zone`.
+    The `provenance` says what it was learned from: which days (ranges in `time_zone`) and, if the
+    table said so, whose.
     """
 
     place: LocalMap
@@ -145,6 +148,7 @@ def fit_model(
         "order": order,
         "smoothing": smoothing,
         "time of day": time_of_day,
+        **seen_in(table, time_zone),
     }
     return Model(place, length, mobility, time_zone, provenance)
 

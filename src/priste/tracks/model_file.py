@@ -22,6 +22,7 @@ from priste.storage.limits import MAX_PHASES, MIB, at_most, refusing
 from priste.tracks.model import FORMAT, Model, arrays_of
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
+from priste.tracks.seen import DAYS, USERS, stretches_of, users_of
 
 _NUMBERS, _INDICES, _BYTES = ("float64",), ("int32", "int64"), ("uint8",)
 
@@ -96,8 +97,10 @@ def description_of(text: bytes) -> dict[str, Any]:
         checked(name, "an entry of the provenance", ModelFileError)
         if isinstance(value, str):
             checked(value, f"the value of {name}", ModelFileError)
-        elif not isinstance(value, int | float | None):
+        elif name not in (DAYS, USERS) and not isinstance(value, int | float | None):
             raise ModelFileError(f"the provenance says {shown(value)} for {name!r}")
+    stretches_of(meta["provenance"])
+    users_of(meta["provenance"])
     return meta
 
 
