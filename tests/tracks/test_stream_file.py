@@ -16,7 +16,7 @@ from priste.storage.archive import checksum
 from priste.storage.atomic_files import AtomicFiles
 from priste.tracks import TrackStream, load_stream, protect_track, save_stream
 from priste.tracks.certificate_file import to_json
-from priste.tracks.stream_file import note_beside, write_stream
+from priste.tracks.stream_file import note_beside, open_stream, write_stream
 from tests.tracks import city, streams
 
 
@@ -76,6 +76,23 @@ def test_a_copy_that_went_another_way_is_refused(saved: Path) -> None:
     saved.write_bytes(other.read_bytes())
     with pytest.raises(StreamFileError, match="is not the stream whose step 23 was released last"):
         load_stream(saved)
+
+
+def test_a_stream_that_is_lost_is_not_begun_anew(saved: Path) -> None:
+    assert open_stream(saved.with_name("new.stream")) is None
+    saved.unlink()
+    with pytest.raises(StreamFileError, match="me.stream is gone, and its step 23 has been"):
+        open_stream(saved)
+
+
+def test_of_two_that_go_on_at_once_the_second_is_refused(saved: Path) -> None:
+    save_stream(after(2), saved)
+    before = saved.read_bytes()
+    for other in (replace(after(2), digest="0" * 64), after(1)):
+        with pytest.raises(StreamFileError, match="has gone on to step 47 in the meantime"):
+            save_stream(other, saved)
+    assert saved.read_bytes() == before
+    save_stream(after(2), saved)  # the same again does no harm
 
 
 def test_a_note_that_cannot_be_read_is_not_passed_over(saved: Path) -> None:

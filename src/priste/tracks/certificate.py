@@ -218,7 +218,7 @@ class Certificate:
     def protector(self, model: Model) -> Protector:
         """Return the algorithm as it was set, at its first step, to audit it."""
         self.refuse_other(model)
-        self._refuse_stream("follow")
+        self._refuse_stream("its algorithm cannot be followed by itself; check")
         mobility, grid = model.mobility_from(self.clock.start), self.place.grid
         return Protector(
             mobility,
@@ -232,7 +232,7 @@ class Certificate:
         if self.link is not None:
             raise CertificateError(
                 f"this is number {self.link.number} of the certificates of a stream: {verb} all of "
-                f"them together, from the first on (priste audit with all their files)"
+                f"them together, from the first on (priste audit c1.json c2.json …)"
             )
 
     def refuse_other(self, model: Model) -> None:

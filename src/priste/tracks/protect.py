@@ -26,7 +26,7 @@ from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
 from priste.tracks.seen import SEEN_CAVEAT, days_seen, refuse_seen
 from priste.tracks.steps import Clock, as_track, discretise
-from priste.tracks.stream_file import load_stream
+from priste.tracks.stream_file import open_stream
 from priste.tracks.track_stream import TrackStream
 from priste.tracks.windows import day_start
 
@@ -249,9 +249,7 @@ def protect_track(
 
 def _opened(stream: str | Path | TrackStream) -> TrackStream | None:
     """Return a stream to go on with, or None if it has yet to begin."""
-    if isinstance(stream, TrackStream):
-        return stream
-    return load_stream(stream) if Path(stream).exists() else None
+    return stream if isinstance(stream, TrackStream) else open_stream(stream)
 
 
 def _gone_on(

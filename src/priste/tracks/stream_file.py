@@ -95,10 +95,30 @@ def write_stream(stream: TrackStream, path: Path, files: AtomicFiles) -> None:
     notes = {"draws": stream.draws}
     content |= {f"state {name}": part for name, part in arrays_of(state, parts, notes).items()}
     digest = checksum(content)
+    seen = _last_seen(path)
+    if seen is not None and state.step <= seen[0] and digest.hex() != seen[1]:
+        raise StreamFileError(
+            f"{path.name} has gone on to step {seen[0]} in the meantime; nothing is written, for "
+            f"these steps are released already"
+        )
     with files.add(path, private=True).open("wb") as file:
         np.savez_compressed(file, checksum=np.frombuffer(digest, np.uint8), **content)  # type: ignore[arg-type]
     note = {"stream": FORMAT, "last_step": state.step, "checksum": digest.hex()}
     files.add(note_beside(path), private=True).write_text(json.dumps(note), encoding="utf-8")
+
+
+def open_stream(path: str | Path) -> TrackStream | None:
+    """Read a stream back if it is there; refuse to begin one in the place of one that is lost."""
+    path = Path(path)
+    if path.exists():
+        return load_stream(path)
+    seen = _last_seen(path)
+    if seen is not None:
+        raise StreamFileError(
+            f"{path.name} is gone, and its step {seen[0]} has been released; bring it back, or "
+            f"begin another stream in another place, for days that were never released"
+        )
+    return None
 
 
 def load_stream(path: str | Path) -> TrackStream:
@@ -201,18 +221,10 @@ def _check_numbers(said: Mapping[str, Any], watched: set[str]) -> None:
 
 def _refuse_old(path: Path, step: int, digest: str) -> None:
     """Refuse a copy from before the last release, or one that went another way."""
-    note = note_beside(path)
-    if not note.exists():  # moved from elsewhere
+    seen = _last_seen(path)
+    if seen is None:  # moved from elsewhere
         return
-    with refusing(
-        f"{note.name} cannot be read; it says which step was released last, so that no older copy "
-        f"is taken for the newest: bring it back, or remove it if you are sure",
-        StreamFileError,
-    ):
-        seen = plain_json.parsed(content_of(note, MIB, StreamFileError), StreamFileError)
-        last, newest = seen["last_step"], seen["checksum"]
-        if not is_whole(last) or not is_sha256(newest):
-            raise StreamFileError("it names no step")
+    last, newest = seen
     if step < last:
         raise StreamFileError(
             f"{path.name} is an old copy: it ends with step {step}, and step {last} has been "
@@ -224,3 +236,20 @@ def _refuse_old(path: Path, step: int, digest: str) -> None:
             f"{path.name} is not the stream whose step {last} was released last; bring back the "
             f"newest copy"
         )
+
+
+def _last_seen(path: Path) -> tuple[int, str] | None:
+    """Return the last step that was released, and the checksum of the stream then."""
+    note = note_beside(path)
+    if not note.exists():
+        return None
+    with refusing(
+        f"{note.name} cannot be read; it says which step was released last, so that no older copy "
+        f"is taken for the newest: bring it back, or remove it if you are sure",
+        StreamFileError,
+    ):
+        seen = plain_json.parsed(content_of(note, MIB, StreamFileError), StreamFileError)
+        last, digest = seen["last_step"], seen["checksum"]
+        if not is_whole(last) or not is_sha256(digest):
+            raise StreamFileError("it names no step")
+    return int(last), digest
