@@ -10,7 +10,16 @@ import pytest
 from priste import Exponential, Protect, at
 from priste.calibration import EveryOutput
 from priste.errors import EventsFileError, PristeError, ProtectionError, TrackError
-from priste.tracks import Model, ProtectedTrack, TrackStream, fit_model, protect_track
+from priste.tracks import (
+    Model,
+    ProtectedTrack,
+    TrackStream,
+    check,
+    fit_model,
+    load_certificate,
+    protect_track,
+    save_certificate,
+)
 from priste.tracks.event_layout import HORIZON
 from tests.tracks import city, streams
 
@@ -192,6 +201,30 @@ def test_an_exchanged_model_stays_until_what_is_live_is_settled() -> None:
     assert all(account[name].state == "settled" for name in live)
     assert result.continued.models == (other,)
     assert result.certificate.model == other.fingerprint
+
+
+def test_a_day_without_a_release_must_not_have_been_seen_either() -> None:
+    """What the model has learned from the day between tells about the event of that day."""
+    model = other_model(11, 12)
+    first = go_on(10, model=model, stream="none.stream")
+    with pytest.raises(TrackError, match="learned from days that are to be protected: 2024-05-17"):
+        go_on(12, model=model, stream=first.continued)
+
+
+def test_a_stream_goes_on_when_everything_is_settled(tmp_path: Path) -> None:
+    events = city.events_file(tmp_path, TIMED % (16, 16))
+    first = go_on(10, events, stream=tmp_path / "new.stream")
+    second = go_on(12, events, stream=first.continued)
+    third = go_on(13, events, stream=second.continued)
+    assert third.certificate.names == []
+    assert len(third.releases) == 24
+    certificates = []
+    for result in (first, second, third):
+        save_certificate(result.certificate, tmp_path / "c.json")
+        certificates.append(load_certificate(tmp_path / "c.json"))
+    found = check(certificates, city.model())
+    assert found.kept
+    assert [verdict.name for verdict in found.verdicts] == ["once"]
 
 
 def test_an_error_leaves_the_stream_as_it_was() -> None:

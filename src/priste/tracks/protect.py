@@ -280,16 +280,20 @@ def _gone_on(
 
 
 def _refuse_seen(days: Stream, *, model_has_seen_these_days: bool) -> tuple[str, ...]:
-    """Refuse a model that was learned from the days, unless told; return what to say then."""
+    """Refuse a model learned from days since the clock began, unless told; return what to say then.
+
+    Days of a stream without a release count as well: their events are protected, too.
+    """
+    began = days.clock.start.tz_convert(days.model.time_zone).date()
+    seen = days.model.provenance, began, days.days[1], days.user
     if not model_has_seen_these_days:
         remedy = (
             "fit one to other days (priste fit --until), or say --model-has-seen-these-days "
             "(model_has_seen_these_days=True) to give that up"
         )
-        refuse_seen(days.model.provenance, *days.days, days.user, remedy)
+        refuse_seen(*seen, remedy)
         return ()
-    seen = days_seen(days.model.provenance, *days.days, days.user)
-    return (SEEN_CAVEAT,) if seen else ()
+    return (SEEN_CAVEAT,) if days_seen(*seen) else ()
 
 
 def _released(
