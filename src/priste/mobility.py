@@ -32,9 +32,10 @@ class Mobility:
 
     `transition` is a square matrix (dense or `scipy.sparse`) whose row i is the distribution of
     the next cell from cell i; or a sequence of them, the t-th leading from step t to step t + 1,
-    starting over at its end with ``repeat=True`` (the hours of a day, say); or a function of t
-    that returns one. `initial` is the distribution of the cell at step 0 (uniform if not given).
-    `cell_of_state` is for models of higher order, see `fit`.
+    starting over at its end with ``repeat=True`` (the hours of a day, say), or the ``phase(t)``-th
+    with a function `phase` of the step; or a function of t that returns one. `initial` is the
+    distribution of the cell at step 0 (uniform if not given). `cell_of_state` is for models of
+    higher order, see `fit`.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class Mobility:
         initial: ArrayLike | None = None,
         *,
         repeat: bool = False,
+        phase: Callable[[int], int] | None = None,
         cell_of_state: ArrayLike | None = None,
     ) -> None:
+        self.phase = phase
         self._function: Callable[[int], object] | None = None
         if callable(transition):
             self._function = transition
@@ -80,6 +83,8 @@ class Mobility:
             matrix = _checked(self._function(step), step)
             self._check_shape(matrix, step)
             return matrix
+        if self.phase is not None:
+            return self._matrices[self.phase(step)]
         if self._repeats:
             return self._matrices[step % len(self._matrices)]
         if step >= len(self._matrices):

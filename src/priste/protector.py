@@ -1,10 +1,10 @@
 """A stream of true cells in, a stream of releases out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from priste.calibration import Calibration, OptimalRemap, Plan
 from priste.checks import Array, fraction, is_whole
@@ -144,9 +144,7 @@ class Protector:
             NearPrior(self.mobilities[0].initial, DEFAULT_RHO) if prior is None else prior
         )
         self.calibration: Calibration = (
-            OptimalRemap(loss="same cell" if mechanism.distances is None else "distance")
-            if calibration is None
-            else calibration
+            default_calibration(mechanism) if calibration is None else calibration
         )
 
     def __repr__(self) -> str:
@@ -166,7 +164,7 @@ class Protector:
         Nothing in it depends on where the user was, except through what was released. If draws
         come from a seed, it says where they have come to.
         """
-        save_state(path, self._left, self._parts(), draws=self._randomness.position)
+        save_state(path, self._left, self._parts(), draws=self.draws)
 
     @classmethod
     def load(
@@ -195,9 +193,18 @@ class Protector:
                 f"{Path(path).name} is an old copy: it ends with step {state.step}, and step "
                 f"{last_seen} has been released; to go on from it would release steps again"
             )
+        return cls.at(state, stream.calibration, notes["draws"])
+
+    @classmethod
+    def at(
+        cls, state: PublicState, calibration: Calibration, draws: Mapping[str, Any] | None
+    ) -> Self:
+        """Return a protector that goes on from a public state, with draws from where they were."""
+        stream = cls.__new__(cls)
+        stream._set_up(state.mobilities, state.mechanism, state.prior, calibration)
         stream.protections = tuple({w.name: w.protection for w in state.watched}.values())
         stream.eta, stream._left, stream._planned = state.eta, state, None
-        stream._randomness = Randomness.at(notes["draws"])
+        stream._randomness = Randomness.at(draws)
         return stream
 
     def _parts(self) -> Parts:
@@ -241,6 +248,16 @@ class Protector:
     def account(self) -> Account:
         """Return the state of every event: what it was charged, what it has left."""
         return self._left.account()
+
+    @property
+    def state(self) -> PublicState:
+        """The public state after the last step."""
+        return self._left
+
+    @property
+    def draws(self) -> dict[str, Any] | None:
+        """Where the draws of a seed have come to; None if they are secure."""
+        return self._randomness.position
 
     @property
     def step(self) -> int:
@@ -304,6 +321,11 @@ class Protector:
             f"the true cell of step {self.step} is not on the map: {problem}; "
             f"cells are 0 to {n_cells - 1} (the value is kept out of this message)"
         )
+
+
+def default_calibration(mechanism: Mechanism) -> Calibration:
+    """Return the calibration that serves people best."""
+    return OptimalRemap(loss="same cell" if mechanism.distances is None else "distance")
 
 
 def _kind(value: object) -> str:

@@ -203,8 +203,8 @@ def test_the_published_loop_gets_no_certificate(tmp_path: Path) -> None:
     [
         ("{", "is not a certificate"),
         ("[]", "is not a certificate"),
-        ('{"certificate": 1}', "is a certificate of format 1; this version reads format 2"),
-        ('{"certificate": 2}', "does not hold a certificate"),
+        ('{"certificate": 1}', "is a certificate of format 1; this version reads format 3"),
+        ('{"certificate": 3}', "does not hold a certificate"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -1,22 +1,36 @@
 """Check a certificate, and say what it means."""
 
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 
 from priste.auditing import audit as follow
+from priste.cli.accounts import is_stream, stream_json, stream_lines
 from priste.cli.console import NOT_KEPT, as_json, say, working
-from priste.cli.options import Json, ModelFile, Seed
+from priste.cli.options import Json, Seed
 from priste.cli.prices import prices_of_adversaries
 from priste.errors import CertificateError
-from priste.tracks import load_certificate, load_model, read
+from priste.tracks import Certificate, load_certificate, load_model, load_stream, read
+from priste.tracks import check as compute
 from priste.wording import as_factor, promise
 
 
 def audit(
-    certificate: Annotated[Path, typer.Argument(help="A certificate written by `priste protect`.")],
-    model: ModelFile,
+    certificates: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A certificate written by `priste protect`, or all of a stream, in any order."
+        ),
+    ],
+    model: Annotated[
+        list[Path],
+        typer.Option(
+            "--model", "-m", help="Its model; of a stream that exchanged it, each (repeat)."
+        ),
+    ],
     track: Annotated[
         Path | None, typer.Option(help="Also check that this is the track that was released.")
     ] = None,
@@ -32,18 +46,22 @@ def audit(
     seed: Seed = None,
     json: Json = False,
 ) -> None:
-    """Check a certificate: compute every loss again from it and its model.
+    """Check a certificate, or those of a stream: compute every loss again from them and the model.
 
     Exits with 4 if a promise is not kept.
     """
-    learned, shown = load_model(model), load_certificate(certificate)
-    if track is not None and not shown.describes(read(track)):
-        raise CertificateError(f"{track.name} is not the track that {certificate.name} is about")
+    learned = [load_model(path) for path in model]
+    loaded = [load_certificate(path) for path in certificates]
     with working("computing"):
-        check = shown.check(learned)
+        check = compute(loaded, learned)
+    loaded.sort(key=lambda each: each.steps.start)
+    shown = loaded[-1]
+    if track is not None and not _describe(loaded, read(track)):
+        files = ", ".join(path.name for path in certificates)
+        raise CertificateError(f"{track.name} is not the track that {files} is about")
     kept, followed = check.kept, None
     if samples:
-        protector = shown.protector(learned)
+        protector = shown.protector(learned[0])
         length = shown.n_steps if steps is None else min(steps, shown.n_steps)
         with working("following") as progress:
             followed = follow(protector, length, samples=samples, seed=seed, progress=progress)
@@ -59,6 +77,7 @@ def audit(
                         "largest loss": verdict.largest,
                         "at step": verdict.worst_step,
                         "kept": verdict.kept,
+                        **({"state": verdict.state} if hasattr(verdict, "state") else {}),
                     }
                     for verdict in check.verdicts
                 },
@@ -71,7 +90,8 @@ def audit(
     else:
         for sentence in shown.sentences():
             say(f"- {sentence}")
-        say("\nComputed again from the certificate and its model:")
+        several = f"{len(loaded)} certificates" if len(loaded) > 1 else "certificate"
+        say(f"\nComputed again from the {several} and the model:")
         for verdict in check.verdicts:
             say(f"  {verdict}")
         if followed is not None:
@@ -81,9 +101,20 @@ def audit(
         raise typer.Exit(NOT_KEPT)
 
 
+def _describe(certificates: list[Certificate], track: pd.DataFrame) -> bool:
+    """Tell whether a track is what was released, one part of it under each certificate."""
+    sizes = [len(each.releases) for each in certificates]
+    if sum(sizes) != len(track):
+        return False
+    ends = list(accumulate(sizes))
+    parts = [track.iloc[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    return all(each.describes(part) for each, part in zip(certificates, parts, strict=True))
+
+
 def explain(
     certificate: Annotated[
-        Path | None, typer.Argument(help="A certificate written by `priste protect`.")
+        Path | None,
+        typer.Argument(help="A certificate or a stream written by `priste protect`."),
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Explain an ε instead of a certificate.")
@@ -94,7 +125,15 @@ def explain(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Say what a certificate or an ε means, or what each adversary costs."""
+    """Say what a certificate or an ε means, how a stream stands, or what each adversary costs."""
+    if certificate is not None and epsilon is None and not adversaries and is_stream(certificate):
+        stream = load_stream(certificate)
+        if json:
+            as_json(stream_json(stream))
+        else:
+            for line in stream_lines(stream):
+                say(line)
+        return
     if (certificate is not None) + (epsilon is not None) + adversaries != 1:
         raise CertificateError("give a certificate, or --epsilon, or --adversaries")
     if adversaries:

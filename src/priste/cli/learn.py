@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import typer
 
+from priste.checks import listing
 from priste.cli.console import as_json, say, working
 from priste.cli.options import (
     Columns,
@@ -30,6 +31,7 @@ from priste.storage.limits import MAX_STEPS, at_most
 from priste.tracks import LocalMap, as_track, fit_model, load_model, save_model
 from priste.tracks.certificate import in_words
 from priste.tracks.files import checked_suffix, write_as
+from priste.tracks.seen import DAYS, USERS
 from priste.tracks.windows import day_start
 
 
@@ -89,7 +91,8 @@ def fit(
         "fingerprint": model.fingerprint,
         "map": f"{grid.rows} × {grid.columns} cells of {grid.cell_size:.3g} km",
         "days": f"{days.min()} to {days.max()}, {days.nunique()} with fixes",
-        **model.provenance,
+        **{k: v for k, v in model.provenance.items() if k not in (DAYS, USERS)},
+        "has seen": {k: model.provenance[k] for k in (DAYS, USERS) if k in model.provenance},
         "account": account.to_json(),
     }
     if json:
@@ -98,6 +101,10 @@ def fit(
     say(account)
     say(f"\n{result['map']}, steps of {in_words(model.step)}")
     say(f"fitted to {len(table):,} fixes, {result['days']}: {result['moves']:,} moves")
+    users = model.provenance.get(USERS)
+    whose = f", of {listing(users)}" if users else ""
+    seen = listing([each.replace("/", " to ") for each in model.provenance[DAYS]], 3)
+    say(f"it has seen {seen}{whose}, so it cannot protect these days: fit another for them")
     unseen = model.provenance["cells never left"]
     if unseen:
         say(f"{unseen} of {grid.n_cells} cells were never left: moves from them are guesses")

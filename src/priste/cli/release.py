@@ -1,13 +1,14 @@
 """Quantify what noise alone would reveal, and protect a track."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 
-from priste.checks import Array
-from priste.cli.console import as_json, say, working
+from priste.checks import Array, listing
+from priste.cli.accounts import stream_json
+from priste.cli.console import as_json, note, say, working
 from priste.cli.options import (
     CALIBRATIONS,
     MECHANISMS,
@@ -29,6 +30,7 @@ from priste.cli.options import (
     refuse_existing,
     refuse_same,
 )
+from priste.errors import TrackError
 from priste.protector import DEFAULT_RHO
 from priste.report.delivery import Delivery
 from priste.tracks import expose_track, load_model, protect_track
@@ -129,6 +131,29 @@ def protect(
         ),
     ] = "optimal",
     outside: OffMap = "clamp",
+    stream: Annotated[
+        Path | None,
+        typer.Option(
+            help="Go on with the stream in this file, or begin it: days that are protected apart "
+            "tell more together than each promises. Every day of a window that recurs is then an "
+            "event of its own."
+        ),
+    ] = None,
+    exchange_model: Annotated[
+        bool,
+        typer.Option(
+            "--exchange-model",
+            help="Let the stream go on with another model, which must not have seen its days.",
+        ),
+    ] = False,
+    seen: Annotated[
+        bool,
+        typer.Option(
+            "--model-has-seen-these-days",
+            help="Accept a model that was learned from the protected days. This gives up the "
+            "promise against whoever sees the model, or finds in the releases what it learned.",
+        ),
+    ] = False,
     hide_events: Annotated[
         bool, typer.Option(help="Leave the events out of the public certificate.")
     ] = False,
@@ -148,7 +173,9 @@ def protect(
         source.with_name(f"{source.stem}.protected{source.suffix}") if out is None else out,
         source.with_name(f"{source.stem}.private") if private is None else private,
     )
-    refuse_same(delivery.files, [track, model, events])
+    if stream is not None and public_report:
+        raise TrackError("a track of a stream has no public report yet; leave out --public-report")
+    refuse_same([*delivery.files, *([stream] if stream else [])], [track, model, events])
     refuse_existing(
         delivery.files,
         force=force,
@@ -168,8 +195,12 @@ def protect(
             outside=outside,
             seed=seed,
             progress=progress,
+            stream=stream,
+            exchange_model=exchange_model,
+            model_has_seen_these_days=seen,
         )
     certificate = result.certificate
+    warnings = [] if stream else _warnings(delivery.others(certificate.model))
     with working("writing"):
         delivery.write(
             result,
@@ -177,25 +208,28 @@ def protect(
             hide_events=hide_events,
             report=report,
             public_report=public_report,
+            stream=stream,
         )
     public = {"track": str(delivery.track), "certificate": str(delivery.certificate)}
     if public_report:
         public["report"] = str(delivery.page)
-    summary = {
+    summary: dict[str, Any] = {
         "public": public,
         "private": {"folder": str(delivery.private), "mean error km": float(result.errors.mean())},
         "events": {
-            name: {
-                "epsilon": p.epsilon,
-                "largest loss": float(result.diary[f"loss {name}"].max()),
-            }
-            for name, p in certificate.named()
+            name: {"epsilon": p.epsilon, "largest loss": largest}
+            for (name, p), largest in zip(certificate.named(), certificate.largest, strict=True)
         },
         "releases": len(result.releases),
         "steps": result.stream.n_steps,
         "adversary": adversary,
         "account": account.to_json(),
+        "warnings": warnings,
     }
+    if stream is not None and result.continued is not None:
+        summary["stream"] = {"file": str(stream), **stream_json(result.continued)}
+    for warning in warnings:
+        note(f"priste: {warning}")
     if json:
         as_json(summary)
         return
@@ -207,3 +241,16 @@ def protect(
     if not hide_events:
         say("         (it names the events, not whether they happened; see --hide-events)")
     say(f"Private: {delivery.private}/ (mean error {result.errors.mean():.2f} km)")
+    if result.continued is not None:
+        say(f"Stream:  {stream}, which goes on at {result.continued.end:%Y-%m-%d %H:%M}; keep it")
+
+
+def _warnings(others: list[Path]) -> list[str]:
+    """Return what to say about certificates of other days."""
+    if not others:
+        return []
+    names = listing([other.name for other in others], 3)
+    return [
+        f"{names}: made under the same model as this release. Protected apart, such days may "
+        f"together tell more than ε about an event of either; use --stream to protect them as one"
+    ]

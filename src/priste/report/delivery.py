@@ -1,18 +1,25 @@
 """The files of a protected track: some public, the others for its owner."""
 
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from priste.errors import TrackError
+from priste.errors import CertificateError, PristeError, TrackError
 from priste.report.findings import Findings
 from priste.report.page import report_files, write_report
+from priste.storage import plain_json
 from priste.storage.atomic_files import AtomicFiles
+from priste.storage.limits import MAX_MARKUP_BYTES
 from priste.tracks.certificate_file import to_text
 from priste.tracks.cleaning import Account
 from priste.tracks.files import checked_suffix, write_as
 from priste.tracks.names import short
 from priste.tracks.protect import ProtectedTrack
+from priste.tracks.stream_file import write_stream
+
+MAX_BESIDE = 100
+"""How many certificates of a folder are looked at."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +56,18 @@ class Delivery:
             *report_files(self.private / "report.html"),
         ]
 
+    def others(self, model: str) -> list[Path]:
+        """Return the certificates beside this one that were made under the same model.
+
+        What they are about and what is delivered here may together tell more than each promises.
+        """
+        found = []
+        beside = sorted(self.track.parent.glob("*.certificate.json"))
+        for path in beside[:MAX_BESIDE]:
+            if path.resolve() != self.certificate.resolve() and _model_of(path) == model:
+                found.append(path)
+        return found
+
     def write(
         self,
         result: ProtectedTrack,
@@ -57,13 +76,17 @@ class Delivery:
         hide_events: bool = False,
         report: bool = True,
         public_report: bool = False,
+        stream: Path | None = None,
         files: AtomicFiles | None = None,
     ) -> None:
         """Write all files or none, in place of what an earlier delivery left there.
 
         The full certificate stays with the owner; with `hide_events` others get one without them.
+        A track of a stream goes with the stream, to be continued from there; it has no reports.
         With `files`, everything appears together with what was added there.
         """
+        if (result.continued is None) != (stream is None):
+            raise TrackError("a track of a stream is delivered with its stream, and no other is")
         if files is None:
             with AtomicFiles() as own:
                 self.write(
@@ -72,6 +95,7 @@ class Delivery:
                     hide_events=hide_events,
                     report=report,
                     public_report=public_report,
+                    stream=stream,
                     files=own,
                 )
             return
@@ -86,6 +110,9 @@ class Delivery:
         ):
             written.append(self.private / name)
             files.add(written[-1], private=True).write_text(text, encoding="utf-8")
+        if stream is not None and result.continued is not None:
+            write_stream(result.continued, stream, files)
+            report = public_report = False
         if report:
             page = self.private / "report.html"
             written += write_report(Findings.of(result, account), page, files)
@@ -96,6 +123,14 @@ class Delivery:
         write_as(result.released, files.add(self.track), self.track.suffix)
         for stale in set(self.files) - set(written):
             files.remove(stale)
+
+
+def _model_of(path: Path) -> object:
+    """Return the model that a certificate names; None where there is none to be read."""
+    with suppress(PristeError):
+        content = plain_json.read(path, MAX_MARKUP_BYTES, CertificateError)
+        return content.get("model") if isinstance(content, dict) else None
+    return None
 
 
 def _refuse_visible(folder: Path) -> None:

@@ -40,14 +40,16 @@ class Claim(NamedTuple):
 class Archive:
     """The arrays of a file: what each claims to be, and its content on request."""
 
-    def __init__(self, path: Path) -> None:
-        content = content_of(path, MAX_MODEL_BYTES, ModelFileError)
+    def __init__(
+        self, path: Path, *, most_bytes: int = MAX_MODEL_BYTES, most_arrays: int = MAX_ARRAYS
+    ) -> None:
+        content = content_of(path, most_bytes, ModelFileError)
         _check_directory(content)
         self._zip = zipfile.ZipFile(io.BytesIO(content))
         entries = self._zip.infolist()
-        at_most(len(entries), MAX_ARRAYS, "the number of arrays", _FEWER, ModelFileError)
+        at_most(len(entries), most_arrays, "the number of arrays", _FEWER, ModelFileError)
         total = sum(entry.file_size for entry in entries)
-        at_most(total, MAX_MODEL_BYTES, "the size of its arrays in bytes", _FEWER, ModelFileError)
+        at_most(total, most_bytes, "the size of its arrays in bytes", _FEWER, ModelFileError)
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
         if len(self._entries) < len(entries):
             raise ModelFileError("it holds two arrays with the same name")

@@ -34,6 +34,8 @@ def _feed(digest: Any, thing: Any) -> None:
             _feed(digest, part)
     elif isinstance(thing, Mobility):
         _feed(digest, [thing.initial, thing.cell_of_state, *_matrices(thing)])
+        if thing.phase is not None:
+            _feed(digest, thing.phase)
     else:
         digest.update(f"{type(thing).__name__}|".encode())
         for name in inspect.signature(type(thing)).parameters:

@@ -28,6 +28,12 @@ MAX_MODEL_BYTES = 256 * MIB
 """The size of all the arrays of a model, unfolded: a map of 400 cells and a matrix for every ten
 minutes of the day have 176 MiB."""
 
+MAX_STREAM_BYTES = 1024 * MIB
+"""The size of all the arrays of a stream: its models, and the evidence about what is live."""
+
+MAX_STREAM_ARRAYS = 8_000
+"""How many arrays the file of a stream may hold."""
+
 MAX_UNFOLDED = 100
 """How many times its own size a Parquet file may unpack to, if that exceeds `FREE_BYTES`."""
 
@@ -51,6 +57,9 @@ MAX_PHASES = 1_440
 
 MAX_NAMED = 1_000
 """How many regions, windows and events a file may name, and how many protections it may have."""
+
+MAX_DAY_RANGES = 10_000
+"""The stretches of days that a model may have been learned from."""
 
 MAX_CONDITIONS = 1_000_000
 """The conditions of all events of a file together, one for each step of each."""

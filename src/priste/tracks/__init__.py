@@ -14,6 +14,7 @@ with needs_extra("priste.tracks", "tracks"):
     from priste.tracks.certificate import Certificate
     from priste.tracks.certificate_check import Check, Verdict
     from priste.tracks.certificate_file import load_certificate, save_certificate
+    from priste.tracks.chain import StreamCheck, StreamVerdict, check
     from priste.tracks.cleaning import Account, Rules, clean
     from priste.tracks.events_file import read_events
     from priste.tracks.exposure import Exposure, expose_track
@@ -24,7 +25,9 @@ with needs_extra("priste.tracks", "tracks"):
     from priste.tracks.places import LocalMap
     from priste.tracks.protect import ProtectedTrack, Stream, protect_track
     from priste.tracks.steps import Clock, as_track, discretise, unbroken
+    from priste.tracks.stream_file import load_stream, save_stream
     from priste.tracks.table import track_table
+    from priste.tracks.track_stream import TrackStream
     from priste.tracks.windows import Window
 
 __all__ = [
@@ -39,21 +42,27 @@ __all__ = [
     "ProtectedTrack",
     "Rules",
     "Stream",
+    "StreamCheck",
+    "StreamVerdict",
+    "TrackStream",
     "Verdict",
     "Window",
     "as_track",
+    "check",
     "clean",
     "discretise",
     "expose_track",
     "fit_model",
     "load_certificate",
     "load_model",
+    "load_stream",
     "protect_track",
     "read",
     "read_events",
     "read_geolife",
     "save_certificate",
     "save_model",
+    "save_stream",
     "track_table",
     "unbroken",
     "write",

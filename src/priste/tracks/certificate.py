@@ -7,7 +7,7 @@ them. That the releases were really drawn with them is the word of whoever made 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from html import escape
 
@@ -33,6 +33,7 @@ from priste.protector import Protector, Release
 from priste.storage.limits import MAX_NAMED, MAX_STEPS, at_most
 from priste.tracks.adversary import Adversary
 from priste.tracks.certificate_check import Check, check_releases
+from priste.tracks.link import Link, Standing
 from priste.tracks.model import Model
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
@@ -73,16 +74,22 @@ class Certificate:
     caveats: tuple[str, ...]
     made_by: str
     created: str
+    link: Link | None = None
+    """Its place in a stream, if it is of one."""
+    file_digest: str = field(default="", init=False)
+    """The SHA-256 of the file that it was read from, if it was."""
 
     def __post_init__(self) -> None:
         names = [checked(name, "a protection", CertificateError) for name in self.names]
         at_most(len(names), MAX_NAMED, "the number of protections", "use fewer", CertificateError)
-        if not names or len(set(names)) != len(names):
+        if (not names and self.link is None) or len(set(names)) != len(names):
             raise CertificateError(
                 f"a certificate needs protections with different names, got {listing(names)}"
             )
         if len(self.largest) != (0 if self.withholds_events else len(names)):
             raise CertificateError("a largest loss is needed for each event, and for none withheld")
+        if self.link is not None and len(self.link.standings) != len(self.largest):
+            raise CertificateError("every event of a stream stands somehow, unless it is withheld")
         for loss in self.largest:
             if not isinstance(loss, float | int) or not abs(loss) <= MAX_EPSILON:
                 raise CertificateError(f"a largest loss is a number, got {shown(loss)}")
@@ -100,19 +107,27 @@ class Certificate:
         for step, (cell, column) in self.releases.items():
             self._check_release(step, cell, column)
 
+    @property
+    def steps(self) -> range:
+        """The steps that it is about, counted from the start of the clock."""
+        first = 0 if self.link is None else self.link.first
+        return range(first, first + self.n_steps)
+
     def _check_event(self, name: str, event: Event) -> None:
         """Refuse an event about a step or a cell that is not there."""
         n_cells = self.place.grid.n_cells
         for atom in () if isinstance(event, Withheld) else atoms(event):
-            if atom.step >= MAX_STEPS or atom.cells[-1] >= n_cells:
+            if atom.step - self.steps.start >= MAX_STEPS or atom.cells[-1] >= n_cells:
                 raise CertificateError(
                     f"{name!r} is about step {atom.step:,} and cell {atom.cells[-1]:,}; at most "
                     f"{MAX_STEPS:,} steps are followed, and the map has {n_cells:,} cells"
                 )
 
     def _check_release(self, step: object, cell: object, column: Array | None) -> None:
-        if not is_whole(step) or not 0 <= step < self.n_steps:
-            raise CertificateError(f"{shown(step)} is not a step from 0 to {self.n_steps - 1}")
+        if not is_whole(step) or step not in self.steps:
+            raise CertificateError(
+                f"{shown(step)} is not a step from {self.steps.start} to {self.steps.stop - 1}"
+            )
         if not is_whole(cell) or not 0 <= cell < self.place.grid.n_cells:
             raise CertificateError(f"step {step} releases {shown(cell)}, which is not a cell")
         if (column is None) != self.withholds_events:
@@ -129,8 +144,14 @@ class Certificate:
         clock: Clock,
         n_steps: int,
         adversary: Adversary,
+        *,
+        link: Link | None = None,
+        caveats: tuple[str, ...] = (),
     ) -> "Certificate":
-        """Return the certificate of what a protector released."""
+        """Return the certificate of what a protector released, its place in a stream if it has one.
+
+        `caveats` come after those of the releases.
+        """
         if not protector.calibration.is_guarantee:
             raise CertificateError(
                 f"{type(protector.calibration).__name__} promises nothing to certify"
@@ -150,9 +171,10 @@ class Certificate:
             n_steps,
             model.fingerprint,
             {r.step: (r.cell, r.column) for r in releases},
-            releases[0].caveats if releases else (),
+            (*(releases[0].caveats if releases else ()), *caveats),
             f"priste {__version__}",
             datetime.now(UTC).isoformat(timespec="seconds"),
+            link,
         )
 
     @property
@@ -173,24 +195,30 @@ class Certificate:
         """Return the certificate with the events left out and their names replaced by numbers."""
         cells = {step: (cell, None) for step, (cell, _) in self.releases.items()}
         hidden = tuple(Protect(Withheld(), p.epsilon, sides=p.sides) for p in self.protections)
-        return replace(self, protections=hidden, largest=(), releases=cells)
+        link = None if self.link is None else replace(self.link, standings=())
+        return replace(self, protections=hidden, largest=(), releases=cells, link=link)
 
     def columns(self) -> list[Array]:
         """Return one emission column per step; a step without a release tells nothing."""
         silent = np.ones(self.place.grid.n_cells)
-        columns = [self.releases.get(step, (0, None))[1] for step in range(self.n_steps)]
+        columns = [self.releases.get(step, (0, None))[1] for step in self.steps]
         return [silent if column is None else np.ascontiguousarray(column) for column in columns]
 
     def check(self, model: Model) -> Check:
-        """Compute every loss again, from the certificate and its model alone."""
-        self._refuse_other(model)
+        """Compute every loss again, from the certificate and its model alone.
+
+        The certificates of a stream are checked together, by `priste.tracks.check`.
+        """
+        self.refuse_other(model)
+        self._refuse_stream("check")
         mobility = model.mobility_from(self.clock.start)
         prior = self.adversary.prior(mobility)
         return check_releases(self.protections, mobility, self.columns(), prior)
 
     def protector(self, model: Model) -> Protector:
         """Return the algorithm as it was set, at its first step, to audit it."""
-        self._refuse_other(model)
+        self.refuse_other(model)
+        self._refuse_stream("its algorithm cannot be followed by itself; check")
         mobility, grid = model.mobility_from(self.clock.start), self.place.grid
         return Protector(
             mobility,
@@ -200,7 +228,15 @@ class Certificate:
             calibration=self.calibration.build(CALIBRATIONS, grid),
         )
 
-    def _refuse_other(self, model: Model) -> None:
+    def _refuse_stream(self, verb: str) -> None:
+        if self.link is not None:
+            raise CertificateError(
+                f"this is number {self.link.number} of the certificates of a stream: {verb} all of "
+                f"them together, from the first on (priste audit c1.json c2.json …)"
+            )
+
+    def refuse_other(self, model: Model) -> None:
+        """Refuse a model that the certificate was not made under."""
         if model.fingerprint != self.model:
             raise CertificateError(
                 f"the certificate was made under another model: its fingerprint is "
@@ -219,13 +255,18 @@ class Certificate:
 
     def sentences(self) -> Iterator[str]:
         """Yield what the certificate means, in words."""
-        begin, end = self.clock.time_of([0, self.n_steps]).tz_convert(self.time_zone)
+        steps, link = self.steps, self.link
+        begin, end = self.clock.time_of([steps.start, steps.stop]).tz_convert(self.time_zone)
         yield (
             f"{len(self.releases)} places were released for {self.n_steps} steps of "
             f"{in_words(self.clock.length)}, from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} "
             f"({self.time_zone})."
         )
+        waiting = []
         for i, (name, p) in enumerate(self.named()):
+            if link is not None and link.standings and link.standings[i].state == "waiting":
+                waiting.append(f"“{name}” (ε = {p.epsilon:g})")
+                continue
             verb = "change" if p.sides == "both" else "rise"
             bound = f"{as_factor(p.epsilon)}: {promise(p.epsilon, sides=p.sides)}"
             realised = (
@@ -233,9 +274,19 @@ class Certificate:
                 if self.largest
                 else ""
             )
+            if link is not None and link.standings:
+                realised = f" {_standing(link.standings[i], p.epsilon, self.largest[i])}"
             yield (
                 f"About “{name}” ({_short(p.event)}): ε = {p.epsilon:g}. No odds {verb} by more "
                 f"than a factor {bound}.{realised}"
+            )
+        if waiting:
+            yield f"Promised as well, for when their time has come: {listing(waiting, 12)}."
+        if link is not None:
+            before = f" The one before has the SHA-256 {link.before}." if link.before else ""
+            yield (
+                f"This is certificate {link.number} of a stream. What it says of an event holds "
+                f"for all releases of the stream together, those before and those to come.{before}"
             )
         yield f"This holds against {self.adversary}."
         yield (
@@ -245,8 +296,8 @@ class Certificate:
         yield (
             "It does not hold if people move otherwise than the model says, for events other than "
             "those named (one day of an event that spans several is another event), or for what "
-            "is learned elsewhere: from a second release of this time, or from releases of the "
-            "time before or after it."
+            "is learned elsewhere: from a second release of this time, or from releases "
+            + ("that are not part of this stream." if link else "of the time before or after it.")
         )
         yield (
             f"Made with {self.calibration} over {self.mechanism}, distances in km, by "
@@ -270,6 +321,16 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         return "<ul>" + "".join(f"<li>{escape(s)}</li>" for s in self.sentences()) + "</ul>"
+
+
+def _standing(standing: Standing, epsilon: float, largest: float) -> str:
+    """Return how an event stands at the end of a certificate."""
+    left = epsilon - standing.activation - standing.merging
+    charged = f"{standing.activation + standing.merging:.2g} of ε is charged, {left:.4g} left"
+    loss = f"the largest loss in this time is {largest:.4f}"
+    if standing.state == "live":
+        return f"It is live: {charged}, and {loss}."
+    return f"It is settled, no later release can break the promise: {charged}, and {loss}."
 
 
 def in_words(length: pd.Timedelta) -> str:

@@ -1,6 +1,8 @@
 """A certificate as JSON, and back."""
 
+import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +17,16 @@ from priste.grid import Grid
 from priste.protection import Protect
 from priste.storage import event_json, plain_json
 from priste.storage.atomic_files import atomic_file
-from priste.storage.limits import MAX_MARKUP_BYTES, refusing
+from priste.storage.limits import MAX_MARKUP_BYTES, content_of, refusing
 from priste.tracks.adversary import Adversary
 from priste.tracks.certificate import Certificate
+from priste.tracks.link import Link, Standing
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
 from priste.tracks.recipe import Recipe
 from priste.tracks.steps import Clock
 
-FORMAT = 2
+FORMAT = 3
 
 
 def save_certificate(certificate: Certificate, path: str | Path) -> None:
@@ -35,7 +38,9 @@ def save_certificate(certificate: Certificate, path: str | Path) -> None:
 def load_certificate(path: str | Path) -> Certificate:
     """Read a certificate back."""
     path = Path(path)
-    content = plain_json.read(path, MAX_MARKUP_BYTES, CertificateError, "a certificate")
+    text = content_of(path, MAX_MARKUP_BYTES, CertificateError)
+    with refusing(f"{path.name} is not a certificate", CertificateError):
+        content = plain_json.parsed(text, CertificateError)
     if not isinstance(content, dict) or "certificate" not in content:
         raise CertificateError(f"{path.name} is not a certificate")
     if content["certificate"] != FORMAT:
@@ -44,7 +49,15 @@ def load_certificate(path: str | Path) -> Certificate:
             f"reads format {FORMAT}, so use the version of priste that wrote it"
         )
     with refusing(f"{path.name} does not hold a certificate", CertificateError):
-        return _from_json(content)
+        certificate = _from_json(content)
+    object.__setattr__(certificate, "file_digest", hashlib.sha256(text).hexdigest())
+    return certificate
+
+
+def digest_of(certificate: Certificate) -> str:
+    """Return the SHA-256 of the file of a certificate: read from it, or yet to be written."""
+    own = to_text(certificate).encode() if not certificate.file_digest else b""
+    return certificate.file_digest or hashlib.sha256(own).hexdigest()
 
 
 def to_text(certificate: Certificate) -> str:
@@ -65,6 +78,10 @@ def to_json(certificate: Certificate) -> dict[str, Any]:
         shown_events = zip(protections, certificate.protections, certificate.largest, strict=True)
         for entry, protection, largest in shown_events:
             entry |= {"largest_loss": largest, "event": event_json.to_json(protection.event)}
+    link = certificate.link
+    for entry, standing in zip(protections, link.standings if link else (), strict=False):
+        left = entry["epsilon"] - standing.activation - standing.merging
+        entry |= {"standing": asdict(standing), "left": left}
     return {
         "certificate": FORMAT,
         "protections": protections,
@@ -83,6 +100,7 @@ def to_json(certificate: Certificate) -> dict[str, Any]:
         "start": clock.start.isoformat(),
         "step_seconds": clock.length.total_seconds(),
         "steps": certificate.n_steps,
+        "stream": None if link is None else _link_json(link, certificate.steps),
         "model": certificate.model,
         "caveats": list(certificate.caveats),
         "made_by": certificate.made_by,
@@ -121,7 +139,33 @@ def _from_json(content: dict[str, Any]) -> Certificate:
         tuple(content["caveats"]),
         content["made_by"],
         content["created"],
+        None if content["stream"] is None else _link(content),
     )
+
+
+def _link_json(link: Link, steps: range) -> dict[str, Any]:
+    return {
+        "number": link.number,
+        "before": link.before,
+        "first_step": steps.start,
+        "last_step": steps.stop - 1,
+        "eta": link.eta,
+    }
+
+
+def _link(content: dict[str, Any]) -> Link:
+    entry = content["stream"]
+    standings = [p["standing"] for p in content["protections"] if "standing" in p]
+    link = Link(
+        entry["number"],
+        entry["first_step"],
+        entry["eta"],
+        entry["before"],
+        tuple(Standing(**standing) for standing in standings),
+    )
+    if entry["last_step"] != link.first + content["steps"] - 1:
+        raise CertificateError("its steps do not end with its last step")
+    return link
 
 
 def _protection(entry: dict[str, Any]) -> Protect:

@@ -69,10 +69,12 @@ def read_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -
     path = Path(path)
     content = plain_toml.read(path, EventsFileError)
     clock.check_steps(n_steps)
-    return _Reader(content, path.parent, place, clock, n_steps).protections()
+    return Reader(content, path.parent, place, clock, n_steps).protections()
 
 
-class _Reader:
+class Reader:
+    """The tables of an events file, and the events that they make in a stream."""
+
     def __init__(
         self,
         content: dict[str, Any],
@@ -95,6 +97,7 @@ class _Reader:
         self._building: list[str] = []
 
     def protections(self) -> list[Protect]:
+        """Return what is protected."""
         if not self.events:
             raise EventsFileError("the file has no events; add a table [events.NAME]")
         found = []
@@ -104,23 +107,25 @@ class _Reader:
                 if "sides" in table:
                     raise EventsFileError(f"events.{name}.sides needs an epsilon beside it")
                 continue
-            sides = table.get("sides", "both")
-            if sides not in get_args(Sides):
-                raise EventsFileError(
-                    f"events.{name}.sides must be one of {listing(get_args(Sides))}, "
-                    f"got {shown(sides)}"
-                )
-            where, epsilon = f"events.{name}.epsilon", table["epsilon"]
-            occurrences = self._occurrences(name, table, event)
             found += [
-                in_field(where, partial(Protect, sides=sides, name=title), part, epsilon)
-                for title, part in occurrences
+                self.protection(name, table, title, part)
+                for title, part in self._occurrences(name, table, event)
             ]
             remedy = "use fewer, or leave out each_day"
             at_most(len(found), MAX_NAMED, "the number of protections", remedy, EventsFileError)
         if not found:
             raise EventsFileError("no event has an epsilon, so nothing would be protected")
         return found
+
+    def protection(self, name: str, table: Mapping[str, Any], title: str, event: Event) -> Protect:
+        """Return an event with the epsilon and the sides of a table, called `title`."""
+        sides = table.get("sides", "both")
+        if sides not in get_args(Sides):
+            raise EventsFileError(
+                f"events.{name}.sides must be one of {listing(get_args(Sides))}, got {shown(sides)}"
+            )
+        build = partial(Protect, sides=sides, name=title)
+        return in_field(f"events.{name}.epsilon", build, event, table["epsilon"])
 
     def _occurrences(
         self, name: str, table: Mapping[str, Any], event: Event
@@ -136,6 +141,7 @@ class _Reader:
         return found
 
     def event(self, name: str) -> Event:
+        """Return the event of a name, built once."""
         if name in self._building:
             raise EventsFileError(
                 f"events.{name} is defined by itself: {listing([*self._building, name], 12)}"
@@ -171,11 +177,7 @@ class _Reader:
             regions = [self.region(n, f"{where}.regions") for n in names]
             moment = self._moment(field(table, where, "start", object), f"{where}.start")
             step = int(self.clock.step_at(pd.Series([moment]))[0])
-            if step < 0 or step + len(regions) > self.n_steps:
-                raise EventsFileError(
-                    f"{where}.start: the pattern lies outside the stream, which runs from "
-                    f"{self.clock.start} to {self.clock.time_of([self.n_steps])[0]}"
-                )
+            self._refuse_outside(step, len(regions), f"{where}.start")
             return in_field(where, pattern, regions, step)
         if kind == "expression":
             only(table, where, (*common, "expression"))
@@ -183,6 +185,13 @@ class _Reader:
         raise EventsFileError(
             f"{where}.kind must be one of presence, visits, pattern, expression, got {shown(kind)}"
         )
+
+    def _refuse_outside(self, step: int, length: int, where: str) -> None:
+        if step < 0 or step + length > self.n_steps:
+            raise EventsFileError(
+                f"{where}: the pattern lies outside the stream, which runs from "
+                f"{self.clock.start} to {self.clock.time_of([self.n_steps])[0]}"
+            )
 
     def _visit(self, table: Mapping[str, Any], where: str, steps: list[int]) -> Event:
         """Return being in the region at any, or at enough, of the steps."""
@@ -196,6 +205,7 @@ class _Reader:
         return self.region(field(table, where, "region", str), f"{where}.region")
 
     def region(self, name: object, wanted_by: str) -> Region:
+        """Return the cells of a region."""
         if not isinstance(name, str) or name not in self.regions:
             raise EventsFileError(
                 f"{wanted_by} names {shown(name)}, which is not a region; there are "
@@ -240,13 +250,17 @@ class _Reader:
         cells = {cell for ring in rings for cell in in_field(where, self.place.polygon, ring)}
         return tuple(sorted(cells))
 
-    def _steps(self, table: Mapping[str, Any], where: str) -> list[int]:
-        name = field(table, where, "window", str)
+    def _window_name(self, table: Mapping[str, Any], where: str) -> str:
+        name: str = field(table, where, "window", str)
         if name not in self.windows:
             raise EventsFileError(
                 f"{where}.window names {shown(name)}, which is not a window; there are "
                 f"{listing(sorted(self.windows)) or 'none'}"
             )
+        return name
+
+    def _steps(self, table: Mapping[str, Any], where: str) -> list[int]:
+        name = self._window_name(table, where)
         steps = sorted(step for steps in self._by_day(name).values() for step in steps)
         if not steps:
             raise EventsFileError(
@@ -261,6 +275,7 @@ class _Reader:
         return self._days[name]
 
     def window(self, name: str) -> Window:
+        """Return a window."""
         where, table = f"windows.{name}", self.windows[name]
         only(table, where, ("from", "to", "days", "start", "end", "time_zone"))
         time_zone = table.get("time_zone", self.time_zone)
@@ -298,14 +313,7 @@ class _Reader:
         return moment if moment.tz else in_field(where, moment.tz_localize, str(self.time_zone))
 
     def _expression(self, text: str, where: str) -> Event:
-        at_most(len(text), MAX_EXPRESSION, f"{where}: characters", "split it", EventsFileError)
-        try:
-            tree = ast.parse(text, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise EventsFileError(
-                f"{where} cannot be read: {shown(text)}; "
-                f"use event names with and, or, not, brackets"
-            ) from None
+        tree = parsed(text, where)
 
         def build(node: ast.expr) -> Event:
             match node:
@@ -332,3 +340,14 @@ class _Reader:
             return in_field(where, build, tree)
         except RecursionError:
             raise EventsFileError(f"{where} is nested too deeply") from None
+
+
+def parsed(text: str, where: str) -> ast.expr:
+    """Return an expression as Python's own parser reads it; nothing in it is run."""
+    at_most(len(text), MAX_EXPRESSION, f"{where}: characters", "split it", EventsFileError)
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise EventsFileError(
+            f"{where} cannot be read: {shown(text)}; use event names with and, or, not, brackets"
+        ) from None

@@ -5,6 +5,7 @@ import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from priste.errors import ModelFileError, TrackError, UnobservedRowsWarning
 from priste.mobility import Mobility
 from priste.storage.archive import checksum
 from priste.storage.limits import LONGEST_STEP, MAX_MODEL_BYTES, MAX_PHASES, at_most
+from priste.tracks.local_phase import LocalPhase
 from priste.tracks.places import LocalMap, Outside
+from priste.tracks.seen import seen_in
 from priste.tracks.steps import Clock, runs
 from priste.tracks.windows import day_start, zone
 
@@ -30,6 +33,8 @@ class Model:
     """Where (`place`), how often (`step`) and how (`mobility`) people are followed.
 
     If the mobility has a matrix for each step of the day, phase 0 is midnight in `time_zone`.
+    The `provenance` says what it was learned from: which days (ranges in `time_zone`) and, if the
+    table said so, whose.
     """
 
     place: LocalMap
@@ -63,19 +68,19 @@ class Model:
         return Clock(start, self.step)
 
     def mobility_from(self, start: pd.Timestamp) -> Mobility:
-        """Return the mobility of a stream whose step 0 is at `start`, whatever its hour."""
+        """Return the mobility of a stream whose step 0 is at `start`, whatever its hour.
+
+        With a matrix for each step of the day, every step has that of its hour on the wall clock.
+        """
         matrices = self.mobility.matrices
         if len(matrices) == 1:
             return self.mobility
-        local = start.tz_convert(self.time_zone)
-        phase = int((local.tz_localize(None) - local.tz_localize(None).normalize()) // self.step)
-        turned = [matrices[(phase + t) % len(matrices)] for t in range(len(matrices))]
-        return Mobility(
-            turned,
-            self.mobility.initial,
-            repeat=True,
-            cell_of_state=self.mobility.cell_of_state,
-        )
+        phase = LocalPhase.of(self.clock(start), self.time_zone)
+        initial, cell_of_state = self.mobility.initial, self.mobility.cell_of_state
+        if len(matrices) * self.step == DAY:
+            return Mobility(matrices, initial, phase=phase, cell_of_state=cell_of_state)
+        turned = [matrices[(phase(0) + t) % len(matrices)] for t in range(len(matrices))]
+        return Mobility(turned, initial, repeat=True, cell_of_state=cell_of_state)
 
 
 def fit_model(
@@ -112,9 +117,12 @@ def fit_model(
     sequences, starts = [], []
     for _, fixes in table.groupby(owner, sort=False):
         midnight = day_start(fixes["time"].min(), time_zone)
-        for start, run in runs(fixes, place, Clock(midnight, length), outside=outside):
-            sequences.append(run)
-            starts.append(start)
+        clock = Clock(midnight, length)
+        phase = LocalPhase.of(clock, time_zone)
+        for start, run in runs(fixes, place, clock, outside=outside):
+            parts = _by_phase(start, run, phase, phases) if time_of_day else [(start, run)]
+            starts += [first for first, _ in parts]
+            sequences += [part for _, part in parts]
     if not any(len(run) > 1 for run in sequences):
         raise TrackError(
             f"there is nothing to fit: the {len(table)} fixes have no two consecutive steps of "
@@ -140,8 +148,26 @@ def fit_model(
         "order": order,
         "smoothing": smoothing,
         "time of day": time_of_day,
+        **seen_in(table, time_zone),
     }
     return Model(place, length, mobility, time_zone, provenance)
+
+
+def _by_phase(
+    start: int, run: list[int], phase: LocalPhase, period: int
+) -> list[tuple[int, list[int]]]:
+    """Return a run cut where the clocks change, each part with the phase that it begins with.
+
+    The last cell of a part is the first of the next, so that no move is lost.
+    """
+    found = np.array([phase(start + i) for i in range(len(run))])
+    ends = np.flatnonzero(np.diff(found) % period != 1 % period) + 1
+    edges = [0, *ends.tolist(), len(run) - 1]
+    return [
+        (int(found[begin]), run[begin : end + 1])
+        for begin, end in pairwise(edges)
+        if begin < end or len(run) == 1
+    ]
 
 
 def _step(step: pd.Timedelta | str) -> pd.Timedelta:

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from priste.storage.limits import MAX_PHASES, MIB, at_most, refusing
 from priste.tracks.model import FORMAT, Model, arrays_of
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
+from priste.tracks.seen import DAYS, USERS, stretches_of, users_of
 
 _NUMBERS, _INDICES, _BYTES = ("float64",), ("int32", "int64"), ("uint8",)
 
@@ -52,31 +54,40 @@ def load_model(path: str | Path) -> Model:
         archive = Archive(path)
         if not {"checksum", "meta"} <= set(archive.claims):
             raise ModelFileError("it has no checksum or no description")
-        meta = _description(archive)
-        _check_claims(archive.claims, meta["matrices"])
+        size = math.prod(archive.claims["meta"].shape)
+        remedy = "leave out its provenance"
+        at_most(size, MIB, "the size of its description", remedy, ModelFileError)
+        meta = description_of(archive["meta"].tobytes())
+        claims = dict(archive.claims)
+        if claims.pop("checksum") != (np.dtype(np.uint8), (32,)):
+            raise ModelFileError("its checksum is not one")
+        check_claims(claims, meta["matrices"])
         content = {name: archive[name] for name in archive.claims}
     if content.pop("checksum").tobytes() != checksum(content):
         raise ModelFileError(
             f"{path.name} has been changed or damaged since it was written: its checksum differs"
         )
     with refusing(f"{path.name} does not hold a model", ModelFileError):
-        grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"])
-        place = LocalMap(grid, meta["latitude"], meta["longitude"])
-        matrices = [_matrix(content, t) for t in range(meta["matrices"])]
-        mobility = Mobility(
-            matrices, content["initial"], repeat=True, cell_of_state=content["cell_of_state"]
-        )
-        step = pd.Timedelta(seconds=meta["step_seconds"])
-        model = Model(place, step, mobility, meta["time_zone"], meta["provenance"])
-    _log.info("read a model: %d cells, a step of %s", grid.n_cells, step)
+        model = model_of(content, meta)
+    _log.info("read a model: %d cells, a step of %s", model.place.grid.n_cells, model.step)
     return model
 
 
-def _description(archive: Archive) -> dict[str, Any]:
-    """Return the description of a model."""
-    size = math.prod(archive.claims["meta"].shape)
-    at_most(size, MIB, "the size of its description", "leave out its provenance", ModelFileError)
-    meta = plain_json.parsed(archive["meta"].tobytes(), ModelFileError)
+def model_of(content: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Model:
+    """Return the model of arrays that passed `check_claims`, and of its description."""
+    grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"])
+    place = LocalMap(grid, meta["latitude"], meta["longitude"])
+    matrices = [_matrix(content, t) for t in range(meta["matrices"])]
+    mobility = Mobility(
+        matrices, content["initial"], repeat=True, cell_of_state=content["cell_of_state"]
+    )
+    step = pd.Timedelta(seconds=meta["step_seconds"])
+    return Model(place, step, mobility, meta["time_zone"], meta["provenance"])
+
+
+def description_of(text: bytes) -> dict[str, Any]:
+    """Return the description of a model, checked."""
+    meta = plain_json.parsed(text, ModelFileError)
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         found = shown(meta.get("format")) if isinstance(meta, dict) else "none"
         raise ModelFileError(f"it has format {found}, this version reads format {FORMAT}")
@@ -86,16 +97,17 @@ def _description(archive: Archive) -> dict[str, Any]:
         checked(name, "an entry of the provenance", ModelFileError)
         if isinstance(value, str):
             checked(value, f"the value of {name}", ModelFileError)
-        elif not isinstance(value, int | float | None):
+        elif name not in (DAYS, USERS) and not isinstance(value, int | float | None):
             raise ModelFileError(f"the provenance says {shown(value)} for {name!r}")
+    stretches_of(meta["provenance"])
+    users_of(meta["provenance"])
     return meta
 
 
-def _check_claims(claims: dict[str, Claim], n_matrices: int) -> None:
+def check_claims(claims: Mapping[str, Claim], n_matrices: int) -> None:
     """Refuse arrays that do not form a model, before reading them."""
     n_states = math.prod(claims["cell_of_state"].shape)
     expected: dict[str, tuple[tuple[str, ...], tuple[int | None, ...]]] = {
-        "checksum": (_BYTES, (32,)),
         "meta": (_BYTES, (None,)),
         "initial": (_NUMBERS, (None,)),
         "cell_of_state": (_INDICES, (n_states,)),
@@ -121,7 +133,7 @@ def _check_claims(claims: dict[str, Claim], n_matrices: int) -> None:
             raise ModelFileError(f"its {name!r} is {dtype} of shape {shape}, which is not possible")
 
 
-def _matrix(content: dict[str, NDArray[Any]], t: int) -> Any:
+def _matrix(content: Mapping[str, NDArray[Any]], t: int) -> Any:
     name = f"matrix {t}"
     if name in content:
         return content[name]

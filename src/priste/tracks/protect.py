@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from math import nan
 from pathlib import Path
@@ -11,18 +12,22 @@ import pandas as pd
 
 from priste.calibration import Calibration, CertifiedPlan
 from priste.checks import Array
-from priste.errors import TrackError
+from priste.errors import ProtectionError, TrackError
 from priste.mechanisms import Mechanism, PlanarLaplace
 from priste.progress import Progress, progress_line
 from priste.protection import Protect, names_of
-from priste.protector import DEFAULT_RHO, Protector, Release
+from priste.protector import DEFAULT_RHO, Protector, Release, default_calibration
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
+from priste.tracks.certificate_file import digest_of
 from priste.tracks.events_file import read_events
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
+from priste.tracks.seen import SEEN_CAVEAT, days_seen, refuse_seen
 from priste.tracks.steps import Clock, as_track, discretise
+from priste.tracks.stream_file import open_stream
+from priste.tracks.track_stream import TrackStream
 from priste.tracks.windows import day_start
 
 Events = str | Path | Sequence[Protect]
@@ -31,18 +36,34 @@ Events = str | Path | Sequence[Protect]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stream:
-    """A person's fixes as steps and cells of a model: private, except `clock` and `n_steps`."""
+    """A person's fixes as steps and cells of a model: private, except clock and steps.
+
+    The cells are those of `n_steps` steps from step `first` of the clock on.
+    """
 
     model: Model
     clock: Clock
     n_steps: int
     cells: list[int | None]
+    first: int = 0
+    days: tuple[date, date] = (date.max, date.min)
+    """The first and the last of its local days."""
+    user: str | None = None
+    """Whose it is, if the table says so."""
 
     @classmethod
-    def of(cls, table: pd.DataFrame, model: Model, *, outside: Outside = "clamp") -> "Stream":
+    def of(
+        cls,
+        table: pd.DataFrame,
+        model: Model,
+        *,
+        outside: Outside = "clamp",
+        clock: Clock | None = None,
+    ) -> "Stream":
         """Return the stream of one person's fixes, over whole days of the model's zone.
 
-        Whole days, so that neither its start nor its end reveals anything.
+        Whole days, so that neither its start nor its end reveals anything. With a `clock` that
+        began on an earlier day, its steps go on.
         """
         if table.empty:
             raise TrackError("the track has no fixes to protect")
@@ -55,12 +76,17 @@ class Stream:
             )
         start = day_start(table["time"].min(), model.time_zone)
         end = day_start(table["time"].max(), model.time_zone, later=1)
-        clock = model.clock(start)
-        n_steps = clock.check_steps(-(-(end - start) // model.step))
-        cells = discretise(table, model.place, clock, steps=n_steps, outside=outside)
+        clock = model.clock(start) if clock is None else clock
+        first, stop = (-((clock.start - moment) // model.step) for moment in (start, end))
+        n_steps = clock.check_steps(stop - first)
+        here = model.clock(clock.time_of([first])[0])
+        cells = discretise(table, model.place, here, steps=n_steps, outside=outside)
         if all(cell is None for cell in cells):
             raise TrackError("no step has a fix on the map; try outside='clamp'")
-        return cls(model, clock, n_steps, cells)
+        local = table["time"].dt.tz_convert(model.time_zone)
+        days = local.min().date(), local.max().date()
+        user = str(table["user"].iloc[0]) if "user" in table else None
+        return cls(model, clock, n_steps, cells, first, days, user)
 
     def __repr__(self) -> str:
         seen = sum(cell is not None for cell in self.cells)
@@ -84,6 +110,8 @@ class ProtectedTrack:
     certificate: Certificate
     emissions: dict[int, Array] = field(default_factory=dict)
     """The emission matrix at the first release of each event's time, by step."""
+    continued: TrackStream | None = None
+    """The stream to go on with another day, if there is one: save it with the rest."""
 
     def __repr__(self) -> str:
         return f"<ProtectedTrack with {self.certificate!r}>"
@@ -153,6 +181,9 @@ def protect_track(
     outside: Outside = "clamp",
     seed: int | None = None,
     progress: Progress | None = None,
+    stream: str | Path | TrackStream | None = None,
+    exchange_model: bool = False,
+    model_has_seen_these_days: bool = False,
 ) -> ProtectedTrack:
     """Protect a clean table of one person's fixes.
 
@@ -160,23 +191,123 @@ def protect_track(
     but for a tenth that may be anything. The noise is planar Laplace with budget 1 per kilometre,
     and `OptimalRemap` brings it as close to the truth as the events allow. Fixes off the map count
     as on its border (``outside="clamp"``).
+
+    Days that are protected apart tell more together than each promises. To protect more of them
+    later, give a `stream`: the file of one, which begins with these days if there is none yet. A
+    window that recurs is then an event of its own every day. Nothing is written: save what is
+    ``continued`` (`save_stream`) together with the release, or the next day cannot go on. A stream
+    goes on with its model, unless `exchange_model` says that this is another.
+
+    A model that was learned from the protected days is refused: it is itself a release of them
+    that nobody accounts for. `model_has_seen_these_days` gives that up, and the certificate says
+    so.
     """
     against = Adversary(adversary, rho)
-    stream = Stream.of(table, model, outside=outside)
-    protections = stream.protections(events)
-    mobility = model.mobility_from(stream.clock.start)
-    protector = Protector(
-        mobility,
-        PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism,
-        protections,
-        prior=against.prior(mobility),
-        calibration=calibration,
-        seed=seed,
+    noise = PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism
+    if stream is None:
+        days, going = Stream.of(table, model, outside=outside), None
+        mobility, protections = model.mobility_from(days.clock.start), days.protections(events)
+        protector = Protector(
+            mobility,
+            noise,
+            protections,
+            prior=against.prior(mobility),
+            calibration=calibration,
+            seed=seed,
+        )
+    else:
+        way = default_calibration(noise) if calibration is None else calibration
+        settings = against, noise, way, seed
+        old = _opened(stream)
+        days = Stream.of(table, model, outside=outside, clock=None if old is None else old.clock)
+        if old is None:
+            going = TrackStream.begin(days.clock.start, model, *settings)
+        else:
+            going = _gone_on(old, days, settings, exchange_model=exchange_model)
+        going = going.asking(events, days.first + days.n_steps)
+        protector, protections = going.protector(), going.protections
+        for _ in range(going.step, days.first):
+            protector.skip()
+    caveats = _refuse_seen(days, model_has_seen_these_days=model_has_seen_these_days)
+    begun = 0 if going is None else going.step
+    releases, emissions = _released(protector, days, protections, progress)
+    certificate = Certificate.of(
+        protector,
+        releases,
+        model,
+        days.clock,
+        days.first + days.n_steps - begun,
+        against,
+        link=None if going is None else going.link(protector.state),
+        caveats=caveats,
     )
+    after = None if going is None else going.after(protector, digest_of(certificate))
+    return ProtectedTrack(
+        days, protector, protections, tuple(releases), certificate, emissions, after
+    )
+
+
+def _opened(stream: str | Path | TrackStream) -> TrackStream | None:
+    """Return a stream to go on with, or None if it has yet to begin."""
+    return stream if isinstance(stream, TrackStream) else open_stream(stream)
+
+
+def _gone_on(
+    old: TrackStream,
+    days: Stream,
+    settings: tuple[Adversary, Mechanism, Calibration, int | None],
+    *,
+    exchange_model: bool,
+) -> TrackStream:
+    """Return a stream that can go on with these days, as it was set."""
+    *same, seed = settings
+    old.refuse_other(*same)  # type: ignore[arg-type]
+    if seed is not None:
+        raise ProtectionError("a seed is given when a stream begins; its draws go on by themselves")
+    going = old
+    if days.model.fingerprint != old.model.fingerprint:
+        if not exchange_model:
+            raise ProtectionError(
+                "the stream goes on with the model that it has, and this is another; "
+                "--exchange-model (exchange_model=True) takes it for what is not live yet"
+            )
+        began = old.clock.start.tz_convert(old.model.time_zone).date()
+        remedy = "exchange it for one that was learned from other days, or from other people"
+        refuse_seen(days.model.provenance, began, days.days[1], days.user, remedy)
+        going = old.exchanging(days.model)
+    going.refuse_released(days.first)
+    return going
+
+
+def _refuse_seen(days: Stream, *, model_has_seen_these_days: bool) -> tuple[str, ...]:
+    """Refuse a model learned from days since the clock began, unless told; return what to say then.
+
+    Days of a stream without a release count as well: their events are protected, too.
+    """
+    began = days.clock.start.tz_convert(days.model.time_zone).date()
+    seen = days.model.provenance, began, days.days[1], days.user
+    if not model_has_seen_these_days:
+        remedy = (
+            "fit one to other days (priste fit --until), or say --model-has-seen-these-days "
+            "(model_has_seen_these_days=True) to give that up"
+        )
+        refuse_seen(*seen, remedy)
+        return ()
+    return (SEEN_CAVEAT,) if days_seen(*seen) else ()
+
+
+def _released(
+    protector: Protector,
+    days: Stream,
+    protections: Sequence[Protect],
+    progress: Progress | None,
+) -> tuple[list[Release], dict[int, Array]]:
+    """Release each step that has a cell; also return what `ProtectedTrack.emissions` holds."""
     report = progress or progress_line("protecting")
-    releases, emissions = [], {}
+    releases: list[Release] = []
+    emissions: dict[int, Array] = {}
     waiting = {each.event.steps[0] for each in protections}
-    for step, cell in enumerate(stream.cells):
+    for step, cell in enumerate(days.cells, start=days.first):
         if cell is None:
             protector.skip()
         else:
@@ -186,6 +317,5 @@ def protect_track(
                 emissions[step] = plan.emission
             waiting -= begun
             releases.append(protector.release(cell))
-        report((step + 1) / stream.n_steps)
-    certificate = Certificate.of(protector, releases, model, stream.clock, stream.n_steps, against)
-    return ProtectedTrack(stream, protector, protections, tuple(releases), certificate, emissions)
+        report((step + 1 - days.first) / days.n_steps)
+    return releases, emissions

@@ -54,14 +54,15 @@ class Window:
         days = ", ".join(DAYS if self.days is None else self.days)
         return f"<Window: {hours}, {short(days)}, {self.time_zone}>"
 
-    def steps(self, clock: Clock, n_steps: int) -> list[int]:
-        """Return the steps of `clock`, of the first `n_steps`, that begin inside the window."""
-        return sorted(step for steps in self.by_day(clock, n_steps).values() for step in steps)
+    def steps(self, clock: Clock, among: int | range) -> list[int]:
+        """Return the steps of `clock` that begin inside the window: of the first, or of a range."""
+        return sorted(step for steps in self.by_day(clock, among).values() for step in steps)
 
-    def by_day(self, clock: Clock, n_steps: int) -> dict[date, list[int]]:
+    def by_day(self, clock: Clock, among: int | range) -> dict[date, list[int]]:
         """Return the same steps by the day they belong to."""
-        local = clock.time_of(range(n_steps)).tz_convert(self.time_zone)
-        inside = np.ones(n_steps, dtype=bool)
+        looked_at = range(among) if isinstance(among, int) else among
+        local = clock.time_of(looked_at).tz_convert(self.time_zone)
+        inside = np.ones(len(looked_at), dtype=bool)
         if self.start is not None:
             inside &= local >= self.start
         if self.end is not None:
@@ -80,8 +81,8 @@ class Window:
         if self.days is not None:
             inside &= np.isin(day.day_of_week, [DAYS.index(name) for name in self.days])
         found: dict[date, list[int]] = {}
-        for step in np.flatnonzero(inside).tolist():
-            found.setdefault(day[step].date(), []).append(step)
+        for i in np.flatnonzero(inside).tolist():
+            found.setdefault(day[i].date(), []).append(looked_at[i])
         return found
 
 
