@@ -16,7 +16,7 @@ from priste import (
 )
 from priste import worst_case_kernels as kernels
 from priste.checks import Array
-from priste.evidence import EventModel, Evidence
+from priste.evidence import EventModel, Evidence, FourVectors
 from priste.worst_case import Sides, checked, first_beyond, is_beyond, worst_case
 from tests.cplex_oracle import balanced_form, needs_cplex, smallest_value, theorem_checks
 from tests.oracles import (
@@ -146,6 +146,31 @@ def test_no_pair_that_fails_is_passed_over(
         assert within(*vectors, epsilon) == all(expected)
 
 
+@settings(max_examples=60)
+@given(generators(), st.integers(2, 6), st.sampled_from([{}, {"orders": 6.0}, {"zeros": 0.5}]))
+def test_all_pairs_at_once_are_judged_as_one_by_one(
+    random: np.random.Generator, n: int, kind: dict[str, float]
+) -> None:
+    vectors = random_vectors(random, n, **kind)
+    sides = vectors, mirrored(vectors)
+    p, q, beta, delta, _, comparable = kernels.scaled(*vectors, np.zeros(n, dtype=np.int64))
+    assert comparable
+    everyone = np.arange(n)
+    for loss in (worst_case_loss(*side, sides="event") for side in sides):
+        for epsilon in (loss * (1 - 1e-6), loss * (1 + 1e-6)):
+            bound = math.exp(epsilon) if 0.001 < epsilon < 100 else 0.0
+            slacks = bound * p * delta - q * beta, bound * q * beta - p * delta
+            if min(slack.min() for slack in slacks) < 0:
+                continue  # somebody fails alone
+            roots, others = (np.sqrt(slack) for slack in slacks)
+            rising, falling = (condition_over_all_pairs(*side, bound) for side in sides)
+            one, other = (p, q, beta, delta, roots), (q, p, delta, beta, others)
+            assert kernels._suspects_hold(*one, everyone, everyone, bound) == rising
+            assert kernels._suspects_hold(*other, everyone, everyone, bound) == falling
+            both = kernels._all_pairs_hold(*one, others, bound)
+            assert both == (rising and falling)
+
+
 def judged(
     random: np.random.Generator, sides: Sides
 ) -> tuple[Evidence, Array, float, list[bool | None]]:
@@ -262,6 +287,22 @@ def test_another_belief_never_lowers_the_loss(
     kept = np.sort(random.choice(n, size=n - 1, replace=False))
     fewer = worst_case_loss(*(part[kept] for part in vectors))
     assert worst_case_loss(*vectors) >= fewer - 1e-9 * abs(fewer)
+
+
+@pytest.mark.parametrize("rising", [True, False])
+def test_odds_that_floating_point_hardly_holds_lose_no_digit(rising: bool) -> None:
+    rare, common = np.array([3.72476e-319]), np.array([1.0])
+    seen, unseen = np.array([2.14894e-319]), np.array([3.60266202e-166])
+    sides = (rare, common, seen, unseen) if rising else (common, rare, unseen, seen)
+    exact = math.log(seen[0]) - math.log(rare[0]) - math.log(unseen[0])
+    assert worst_case_loss(*sides) == pytest.approx(exact, rel=1e-14)
+
+
+def test_a_large_loss_of_an_unlikely_belief_is_finite() -> None:
+    a = np.array([0.25, 0.5])
+    d = (1 - a) * [2.0**-573, 1.0]
+    case = worst_case(FourVectors(a, 1 - a, a.copy(), d, np.array([-565, 0])))
+    assert case.loss == pytest.approx(573 * math.log(2), rel=1e-12)
 
 
 def test_rows_that_vanish_are_exact_limits() -> None:
