@@ -19,7 +19,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "worst_case_wide": ("test_worst_case_wide.py", "test_worst_case.py"),
     "public_state": ("test_public_state.py",),
     "protector": ("test_protector.py",),
-    "calibration/calibration": ("calibration",),
+    "calibration/calibration": ("calibration/test_calibration.py",),
     "calibration/every_output": ("calibration/test_every_output.py",),
     "calibration/retry": ("calibration/test_retry.py",),
     "calibration/schedule": ("calibration/test_schedule.py",),
@@ -29,9 +29,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "calibration/search": ("calibration/test_search.py", "calibration/test_optimal.py"),
     "calibration/bounds": ("calibration/test_bounds.py",),
     "calibration/program": ("calibration/test_program.py",),
-    "auditing/auditor": ("auditing",),
+    "auditing/auditor": ("auditing/test_audit.py", "auditing/test_histories.py"),
     "auditing/histories": ("auditing/test_histories.py",),
-    "auditing/result": ("auditing",),
-    "auditing/walk": ("auditing",),
+    "auditing/result": ("auditing/test_result.py",),
+    "auditing/walk": ("auditing/test_audit.py", "auditing/test_histories.py"),
 }
 """The modules that carry the guarantee, and the tests of each."""
