@@ -171,6 +171,32 @@ def test_all_pairs_at_once_are_judged_as_one_by_one(
             assert both == (rising and falling)
 
 
+@pytest.mark.parametrize("orders", [0.0, 6.0, 100.0])
+def test_the_first_pair_that_fails_is_found(orders: float) -> None:
+    n = 140
+    vectors = random_vectors(np.random.default_rng(7), n, orders=orders)
+    p, q, beta, delta, _, _ = kernels.scaled(*vectors, np.zeros(n, dtype=np.int64))
+    loss = worst_case_loss(*vectors, sides="event")
+    found = set()
+    for share in (0.7, 0.98, 0.9999):
+        roots = np.empty(n)
+        bound = kernels._roots(p, q, beta, delta, share * loss, roots)
+        assert bound == math.exp(share * loss)
+        g = bound * p * delta - q * beta
+        np.testing.assert_allclose(roots, np.sqrt(np.maximum(g, 0)), rtol=1e-6, atol=1e-7)
+        for i in range(0, n, 9):
+            rise = bound * (delta[i] * p + p[i] * delta)
+            form = rise - beta[i] * q - q[i] * beta + 2 * roots[i] * roots
+            assert (np.abs(form) > 1e-12 * rise).all()  # no verdict is up to rounding
+            for start in (0, 1, i + 1, 70):
+                failing = np.flatnonzero(form[start:] < 0)
+                first = start + int(failing[0]) if len(failing) else n
+                rows = p, q, beta, delta, bound, roots
+                assert kernels._first_failure(*rows, i, start) == first
+                found.add(min(first - start, 65))
+    assert min(found) < 64 < max(found)  # in the first block and beyond
+
+
 def judged(
     random: np.random.Generator, sides: Sides
 ) -> tuple[Evidence, Array, float, list[bool | None]]:
@@ -289,13 +315,18 @@ def test_another_belief_never_lowers_the_loss(
     assert worst_case_loss(*vectors) >= fewer - 1e-9 * abs(fewer)
 
 
-@pytest.mark.parametrize("rising", [True, False])
-def test_odds_that_floating_point_hardly_holds_lose_no_digit(rising: bool) -> None:
-    rare, common = np.array([3.72476e-319]), np.array([1.0])
-    seen, unseen = np.array([2.14894e-319]), np.array([3.60266202e-166])
-    sides = (rare, common, seen, unseen) if rising else (common, rare, unseen, seen)
-    exact = math.log(seen[0]) - math.log(rare[0]) - math.log(unseen[0])
-    assert worst_case_loss(*sides) == pytest.approx(exact, rel=1e-14)
+@pytest.mark.parametrize("mirror", [False, True])
+@pytest.mark.parametrize(
+    ("rare", "seen", "unseen"),
+    [(3.72476e-319, 2.14894e-319, 3.60266202e-166), (3.05714e-151, 1.19137e-315, 1.0)],
+)
+def test_odds_that_floating_point_hardly_holds_lose_no_digit(
+    rare: float, seen: float, unseen: float, mirror: bool
+) -> None:
+    vectors = tuple(np.array([x]) for x in (rare, 1.0, seen, unseen))
+    exact = math.log(seen) - math.log(rare) - math.log(unseen)
+    found = worst_case_loss(*(mirrored(vectors) if mirror else vectors))  # type: ignore[arg-type]
+    assert found == pytest.approx(abs(exact), rel=1e-14)
 
 
 def test_a_large_loss_of_an_unlikely_belief_is_finite() -> None:
