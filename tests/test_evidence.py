@@ -128,8 +128,11 @@ def test_an_event_too_faint_for_floating_point_counts_as_impossible() -> None:
     mobility = Mobility([[1.0, 5e-324], [0.0, 1.0]])
     with pytest.raises(EventError, match="cannot happen"):
         privacy_loss(presence({1}, [1]), mobility, [[0.5, 0.5]], prior=KnownPrior([1, 0]))
-    losses = privacy_loss(presence({1}, [1]), mobility, [[0.9, 0.3]] * 3, prior=AnyPrior())
-    assert losses == pytest.approx(np.log(3) * np.array([1, 2, 3]), rel=1e-9)
+    with pytest.raises(EventError, match="cannot fail"):
+        privacy_loss(~presence({1}, [1]), mobility, [[0.5, 0.5]], prior=KnownPrior([1, 0]))
+    for event in (presence({1}, [1]), ~presence({1}, [1])):
+        losses = privacy_loss(event, mobility, [[0.9, 0.3]] * 3, prior=AnyPrior())
+        assert losses == pytest.approx(np.log(3) * np.array([1, 2, 3]), rel=1e-9)
 
 
 def test_an_event_the_mobility_rules_out_is_refused() -> None:

@@ -341,6 +341,11 @@ def test_rows_that_vanish_are_exact_limits() -> None:
     # the release is impossible from row 0: belief near row 0 ends at the odds of row 1
     b, d = np.array([0.0, 0.6]), np.array([0.0, 0.4])
     assert worst_case_loss(a, not_a, b, d) == pytest.approx(math.log(1.5 / 0.25), rel=1e-14)
+    for order in ([0, 1], [1, 0]):
+        case = worst_case(checked(a[order], not_a[order], b[order], d[order]))
+        belief = np.zeros(2)
+        np.add.at(belief, np.array(case.vertices), case.weights)
+        assert belief[order].tolist() == [1.0, 0.0]
     nearly = worst_case_loss(a, not_a, b + [1e-250 * 0.2, 0], d + [1e-250 * 0.8, 0])
     assert nearly == pytest.approx(math.log(1.5 / 0.25), rel=1e-12)
 
