@@ -154,6 +154,14 @@ def test_the_central_cuts_are_those_of_all_beliefs_alike() -> None:
     assert len(replace(bound, both=False).central()) == 1
 
 
+def test_a_cell_where_nobody_can_be_leaves_the_central_cuts_to_the_others() -> None:
+    bound = random_bound(0)
+    true, false = bound.true * [1, 0, 1, 1], bound.false * [1, 0, 1, 1]
+    for cut in (found := replace(bound, true=true, false=false).central()):
+        assert (cut == 0).tolist() == [False, True, False, False]
+    assert len(found) == 2
+
+
 def deepest(bound: Bound, column: Array, *, rising: bool) -> float:
     """The depth of the deepest cut of two beliefs, by search over weights."""
     weights = 10 ** np.linspace(-9, 9, 400)
@@ -183,6 +191,19 @@ def test_the_belief_that_a_column_breaks_is_found_on_each_side() -> None:
         assert only_rising == [b for b in found if b.rising]
         sides.add(tuple(b.rising for b in found))
     assert sides == {(), (True,), (False,), (True, False)}
+
+
+def test_a_belief_that_just_breaks_the_promise_is_found() -> None:
+    mixed = 0
+    for seed in range(20):
+        bound = random_bound(seed)
+        column = 10 ** np.random.default_rng(seed).uniform(-1, 0, 4)
+        loss = worst_case_loss(bound.a, bound.not_a, bound.true @ column, bound.false @ column)
+        for share, number in ((1 - 1e-7, 1), (1 + 1e-7, 0)):
+            found = replace(bound, factor=math.exp(share * loss)).broken(column)
+            assert len(found) == number
+            mixed += sum(belief.first != belief.second for belief in found)
+    assert mixed > 5
 
 
 def test_a_worst_belief_that_is_a_limit_is_replaced_by_one_that_breaks_the_promise() -> None:

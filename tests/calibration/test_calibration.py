@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,7 +34,9 @@ def test_the_output_that_breaks_a_promise_is_named_whichever_promise_it_is() -> 
     for output in (1, 2, 3):
         assert situation(0.5).forbidden_output(COLUMNS[:, [0, output]]) == 1
         assert situation(0.5).forbidden_output(COLUMNS[:, [output, 0]]) == 0
-    assert repr(situation(0.5)).startswith("Situation(step 0, EmissionMatrix")
+    one = replace(situation(0.5), evidence=situation(0.5).evidence[:1])
+    assert repr(one).startswith("Situation(step 0, EmissionMatrix")
+    assert repr(one).endswith("1 promises)")
 
 
 def test_a_plan_can_end_in_every_output_that_occurs() -> None:
