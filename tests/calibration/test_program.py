@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import highspy
 import numpy as np
 import pytest
@@ -34,21 +36,22 @@ def test_few_variables_and_late_cuts_give_the_optimum_of_the_whole_program(
     assert optimum * (1 - 1e-6) - 1e-8 <= program.bound <= optimum * (1 + 1e-8)
 
 
-def test_with_many_columns_those_that_help_are_found() -> None:
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_with_many_columns_those_that_help_are_found(unit: float) -> None:
     random = np.random.default_rng(0)
     cost, cuts = random.random((6, 70)), random.normal(-0.3, 1, (2, 6))
     cuts -= np.maximum(cuts.sum(axis=1, keepdims=True), 0) / 6 + 0.01
-    program = Program(1000 * cost, time_limit=10.0)
+    program = Program(unit * cost, time_limit=10.0)
     program.cut([])
     program.cut([(j, cut) for j in range(70) for cut in cuts])
     program.allow(np.arange(70) == np.full((6, 1), 69))
     assert program.objective == np.inf
     assert program.bound == 0.0
     remap = program.solve()
-    optimum = 1000 * best_remap_loss(cost, list(cuts))
+    optimum = unit * best_remap_loss(cost, list(cuts))
     assert program.objective == pytest.approx(optimum, rel=1e-6)
     assert program.bound == pytest.approx(optimum, rel=2e-7)
-    assert (1000 * cost * remap).sum() == pytest.approx(optimum, rel=1e-6)
+    assert (unit * cost * remap).sum() == pytest.approx(optimum, rel=1e-6)
     variables = program._known.sum()
     assert variables < 300  # few of them were needed
     program.allow(program._known.copy())
@@ -67,6 +70,28 @@ def test_a_cut_holds_for_its_own_column_alone() -> None:
     np.testing.assert_allclose(program.solve(), [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]], atol=1e-9)
     assert program.objective == pytest.approx(5.0, rel=1e-9)
     assert program.n_cuts == 3
+
+
+class Rounding:
+    """A solver whose values are a little below what they should be."""
+
+    def __init__(self, highs: highspy.Highs) -> None:
+        self._highs = highs
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._highs, name)
+
+    def getSolution(self) -> SimpleNamespace:
+        solution = self._highs.getSolution()
+        values = np.array(solution.col_value) - 1e-11
+        return SimpleNamespace(row_dual=solution.row_dual, col_value=values)
+
+
+def test_what_rounding_makes_negative_is_nothing() -> None:
+    program = Program(np.array([[1.0, 2.0], [2.0, 1.0]]), time_limit=10.0)
+    program.allow(np.ones((2, 2), dtype=bool))
+    program._highs = Rounding(program._highs)  # type: ignore[assignment]
+    assert program.solve().tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
 def test_the_solver_is_silent(capfd: pytest.CaptureFixture[str]) -> None:

@@ -255,6 +255,7 @@ def test_rows_start_with_their_cheapest_outputs_and_outputs_with_their_best_lend
     place, random = OnMap(search, np.arange(20)), np.random.default_rng(1)
     place.cost = random.random((20, 20))
     few = np.where(np.arange(20) < 12, random.uniform(0.1, 1, 20), -1.0)
+    few[15] = 0.0  # who says nothing has nothing to lend
     wanted = np.zeros((20, 20), dtype=bool)
     for row in range(20):
         wanted[row, np.argsort(place.cost[row])[:6]] = True
@@ -287,7 +288,7 @@ def test_every_column_that_fails_is_cut_and_its_belief_noted() -> None:
     place = on_map(AnyPrior())
     says_nothing = np.full((4, 4), 0.25)
     remap = np.eye(4)[[0, 0, 2, 2]]
-    remap[:, 1] = 1e-13  # what is not used is not looked at
+    remap[0, 1] = 1e-13  # what is not used is not looked at
     beliefs: dict[tuple[int, int], list[Belief]] = {(0, 0): [Belief(0, 1, 1.0, True)]}
     cuts = place._broken(remap, says_nothing, beliefs)
     assert {j for j, _ in cuts} == {0, 2}
@@ -346,10 +347,11 @@ def test_rounding_that_hurts_is_mended_by_a_little_more_of_everything_used() -> 
     place.outputs = np.array([0, 3])
     place.mechanism = np.eye(4)[:, [0, 3]] + np.array([[0, 0], [0, 1], [1, 0], [0, 0]])
     tried: list[Array] = []
+    serves = 3
 
     def forbid(emission: Array) -> int | None:
         tried.append(emission)
-        return None if len(tried) == 3 else 0
+        return None if len(tried) == serves else 0
 
     place.situation = SimpleNamespace(forbidden_output=forbid)  # type: ignore[assignment]
     found = place._certified(np.eye(2))
@@ -357,6 +359,12 @@ def test_rounding_that_hurts_is_mended_by_a_little_more_of_everything_used() -> 
     assert tried[0].tolist() == plain.tolist()
     bumped = plain + 1e-9 * np.array([1.0, 0, 0, 1.0])
     assert found.tolist() == dyadic(bumped / bumped.sum(axis=1, keepdims=True)).tolist()
+    tried.clear()
+    serves = 0  # none
+    with pytest.raises(SolverError, match="rounding to whole tickets breaks a promise"):
+        place._certified(np.eye(2))
+    shares = [lottery[0, 3] for lottery in tried]
+    np.testing.assert_allclose(shares, [0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6], rtol=1e-3)
 
 
 def planned(
