@@ -58,6 +58,20 @@ def test_with_many_columns_those_that_help_are_found(unit: float) -> None:
     assert len(program._row) == len(program._column) == variables
 
 
+@pytest.mark.parametrize("shape", [(6, 30), (12, 4)])
+def test_nothing_goes_below_the_bound_wherever_the_search_for_variables_ends(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("priste.calibration.program._NEAR_ENOUGH", 1e3)  # at once
+    for seed in range(5):
+        cost = np.random.default_rng(seed).random(shape)
+        program = Program(cost, time_limit=10.0)
+        program.allow(np.arange(shape[1]) == np.full((shape[0], 1), 1))
+        program.solve()
+        assert program.bound <= cost.min(axis=1).sum() + 1e-9
+        assert program.objective == pytest.approx(cost[:, 1].sum(), rel=1e-9)
+
+
 def test_a_cut_holds_for_its_own_column_alone() -> None:
     cost = np.array([[1.0, 4.0, 6.0], [2.0, 1.0, 6.0]])
     program = Program(cost, time_limit=10.0)
