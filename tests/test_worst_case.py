@@ -259,6 +259,14 @@ def test_an_output_that_nobody_can_have_caused_is_beyond_any_epsilon() -> None:
     assert first_beyond(evidence, only_from_0, 50.0) is None
 
 
+def test_an_output_that_rules_the_event_out_is_beyond_only_where_falling_odds_count() -> None:
+    model = EventModel(presence({0}, [0]), Mobility(np.eye(3)))
+    evidence = Evidence.start(model, AnyPrior())
+    elsewhere = np.array([[0.0], [0.5], [0.5]])
+    assert first_beyond(evidence, elsewhere, 5.0) == 0
+    assert first_beyond(evidence, elsewhere, 5.0, sides="event") is None
+
+
 def test_an_epsilon_beyond_all_numbers_lets_every_finite_loss_pass() -> None:
     vectors = random_vectors(np.random.default_rng(0), 5)
     certain = ([0.5, 0.4], [0.5, 0.6], [0.1, 0.1], [0.0, 0.1])
