@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from priste import (
     AnyPrior,
@@ -18,7 +19,7 @@ from priste import (
     privacy_loss,
 )
 from priste.errors import EventError, EvidenceError
-from priste.evidence import EventModel, Evidence
+from priste.evidence import EventModel, Evidence, product, scaled_rows
 from tests.oracles import joint_by_enumeration, mp_presence_losses
 from tests.strategies import events, generators, random_stochastic
 
@@ -53,6 +54,30 @@ def test_the_four_vectors_are_what_enumeration_gives_for_every_belief(
             assert (a[v], not_a[v]) == pytest.approx(chances, rel=1e-12, abs=0)
             scale = 2.0 ** int(exponents[v])
             assert (b[v] * scale, d[v] * scale) == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("rows", [1, 64, 65, 130])
+def test_sparse_moves_are_those_of_the_dense_matrix(rows: int) -> None:
+    random = np.random.default_rng(rows)
+    weights, matrix = random.random((rows, 7)), random_stochastic(random, (7, 7), zeros=0.6)
+    factors, thin = random.random(7), sparse.csr_array(matrix)
+    np.testing.assert_allclose(product(weights, thin), weights @ matrix, rtol=1e-12)
+    np.testing.assert_array_equal(product(weights, matrix), weights @ matrix)
+    for scaled in (scaled_rows(matrix, factors), scaled_rows(thin, factors).toarray()):
+        np.testing.assert_allclose(scaled, np.diag(factors) @ matrix, rtol=1e-12)
+
+
+def test_weights_are_rescaled_by_powers_of_two_where_they_leave_the_range() -> None:
+    mobility = Mobility([[0.9, 0.1], [0.2, 0.8]])
+    evidence = Evidence.start(EventModel(presence({0}, [2]), mobility), AnyPrior())
+    plain = evidence.observe(np.array([0.5, 0.25])).advance()
+    assert plain.exponents.tolist() == [0, 0]
+    np.testing.assert_allclose(plain.tensor.sum(axis=(1, 2)), [0.5, 0.25], rtol=1e-12)
+    for exponent in (-150, -800):  # one belief is enough to rescale
+        column = np.array([np.ldexp(0.5, exponent), 0.25])
+        moved = evidence.observe(column).advance()
+        assert moved.exponents.tolist() == [exponent, -1]
+        np.testing.assert_allclose(moved.tensor.sum(axis=(1, 2)), [0.5, 0.5], rtol=1e-12)
 
 
 @pytest.mark.parametrize("steps", [[3, 4, 5], [2, 9_990]])
@@ -103,8 +128,11 @@ def test_an_event_too_faint_for_floating_point_counts_as_impossible() -> None:
     mobility = Mobility([[1.0, 5e-324], [0.0, 1.0]])
     with pytest.raises(EventError, match="cannot happen"):
         privacy_loss(presence({1}, [1]), mobility, [[0.5, 0.5]], prior=KnownPrior([1, 0]))
-    losses = privacy_loss(presence({1}, [1]), mobility, [[0.9, 0.3]] * 3, prior=AnyPrior())
-    assert losses == pytest.approx(np.log(3) * np.array([1, 2, 3]), rel=1e-9)
+    with pytest.raises(EventError, match="cannot fail"):
+        privacy_loss(~presence({1}, [1]), mobility, [[0.5, 0.5]], prior=KnownPrior([1, 0]))
+    for event in (presence({1}, [1]), ~presence({1}, [1])):
+        losses = privacy_loss(event, mobility, [[0.9, 0.3]] * 3, prior=AnyPrior())
+        assert losses == pytest.approx(np.log(3) * np.array([1, 2, 3]), rel=1e-9)
 
 
 def test_an_event_the_mobility_rules_out_is_refused() -> None:

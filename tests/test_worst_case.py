@@ -16,7 +16,7 @@ from priste import (
 )
 from priste import worst_case_kernels as kernels
 from priste.checks import Array
-from priste.evidence import EventModel, Evidence
+from priste.evidence import EventModel, Evidence, FourVectors
 from priste.worst_case import Sides, checked, first_beyond, is_beyond, worst_case
 from tests.cplex_oracle import balanced_form, needs_cplex, smallest_value, theorem_checks
 from tests.oracles import (
@@ -146,6 +146,57 @@ def test_no_pair_that_fails_is_passed_over(
         assert within(*vectors, epsilon) == all(expected)
 
 
+@settings(max_examples=60)
+@given(generators(), st.integers(2, 6), st.sampled_from([{}, {"orders": 6.0}, {"zeros": 0.5}]))
+def test_all_pairs_at_once_are_judged_as_one_by_one(
+    random: np.random.Generator, n: int, kind: dict[str, float]
+) -> None:
+    vectors = random_vectors(random, n, **kind)
+    sides = vectors, mirrored(vectors)
+    p, q, beta, delta, _, comparable = kernels.scaled(*vectors, np.zeros(n, dtype=np.int64))
+    assert comparable
+    everyone = np.arange(n)
+    for loss in (worst_case_loss(*side, sides="event") for side in sides):
+        for epsilon in (loss * (1 - 1e-6), loss * (1 + 1e-6)):
+            bound = math.exp(epsilon) if 0.001 < epsilon < 100 else 0.0
+            slacks = bound * p * delta - q * beta, bound * q * beta - p * delta
+            if min(slack.min() for slack in slacks) < 0:
+                continue  # somebody fails alone
+            roots, others = (np.sqrt(slack) for slack in slacks)
+            rising, falling = (condition_over_all_pairs(*side, bound) for side in sides)
+            one, other = (p, q, beta, delta, roots), (q, p, delta, beta, others)
+            assert kernels._suspects_hold(*one, everyone, everyone, bound) == rising
+            assert kernels._suspects_hold(*other, everyone, everyone, bound) == falling
+            both = kernels._all_pairs_hold(*one, others, bound)
+            assert both == (rising and falling)
+
+
+@pytest.mark.parametrize("orders", [0.0, 6.0, 100.0])
+def test_the_first_pair_that_fails_is_found(orders: float) -> None:
+    n = 140
+    vectors = random_vectors(np.random.default_rng(7), n, orders=orders)
+    p, q, beta, delta, _, _ = kernels.scaled(*vectors, np.zeros(n, dtype=np.int64))
+    loss = worst_case_loss(*vectors, sides="event")
+    found = set()
+    for share in (0.7, 0.98, 0.9999):
+        roots = np.empty(n)
+        bound = kernels._roots(p, q, beta, delta, share * loss, roots)
+        assert bound == math.exp(share * loss)
+        g = bound * p * delta - q * beta
+        np.testing.assert_allclose(roots, np.sqrt(np.maximum(g, 0)), rtol=1e-6, atol=1e-7)
+        for i in range(0, n, 9):
+            rise = bound * (delta[i] * p + p[i] * delta)
+            form = rise - beta[i] * q - q[i] * beta + 2 * roots[i] * roots
+            assert (np.abs(form) > 1e-12 * rise).all()  # no verdict is up to rounding
+            for start in (0, 1, i + 1, 70):
+                failing = np.flatnonzero(form[start:] < 0)
+                first = start + int(failing[0]) if len(failing) else n
+                rows = p, q, beta, delta, bound, roots
+                assert kernels._first_failure(*rows, i, start) == first
+                found.add(min(first - start, 65))
+    assert min(found) < 64 < max(found)  # in the first block and beyond
+
+
 def judged(
     random: np.random.Generator, sides: Sides
 ) -> tuple[Evidence, Array, float, list[bool | None]]:
@@ -208,6 +259,14 @@ def test_an_output_that_nobody_can_have_caused_is_beyond_any_epsilon() -> None:
     assert first_beyond(evidence, only_from_0, 50.0) is None
 
 
+def test_an_output_that_rules_the_event_out_is_beyond_only_where_falling_odds_count() -> None:
+    model = EventModel(presence({0}, [0]), Mobility(np.eye(3)))
+    evidence = Evidence.start(model, AnyPrior())
+    elsewhere = np.array([[0.0], [0.5], [0.5]])
+    assert first_beyond(evidence, elsewhere, 5.0) == 0
+    assert first_beyond(evidence, elsewhere, 5.0, sides="event") is None
+
+
 def test_an_epsilon_beyond_all_numbers_lets_every_finite_loss_pass() -> None:
     vectors = random_vectors(np.random.default_rng(0), 5)
     certain = ([0.5, 0.4], [0.5, 0.6], [0.1, 0.1], [0.0, 0.1])
@@ -264,11 +323,37 @@ def test_another_belief_never_lowers_the_loss(
     assert worst_case_loss(*vectors) >= fewer - 1e-9 * abs(fewer)
 
 
+@pytest.mark.parametrize("mirror", [False, True])
+@pytest.mark.parametrize(
+    ("rare", "seen", "unseen"),
+    [(3.72476e-319, 2.14894e-319, 3.60266202e-166), (3.05714e-151, 1.19137e-315, 1.0)],
+)
+def test_odds_that_floating_point_hardly_holds_lose_no_digit(
+    rare: float, seen: float, unseen: float, mirror: bool
+) -> None:
+    vectors = tuple(np.array([x]) for x in (rare, 1.0, seen, unseen))
+    exact = math.log(seen) - math.log(rare) - math.log(unseen)
+    found = worst_case_loss(*(mirrored(vectors) if mirror else vectors))  # type: ignore[arg-type]
+    assert found == pytest.approx(abs(exact), rel=1e-14)
+
+
+def test_a_large_loss_of_an_unlikely_belief_is_finite() -> None:
+    a = np.array([0.25, 0.5])
+    d = (1 - a) * [2.0**-573, 1.0]
+    case = worst_case(FourVectors(a, 1 - a, a.copy(), d, np.array([-565, 0])))
+    assert case.loss == pytest.approx(573 * math.log(2), rel=1e-12)
+
+
 def test_rows_that_vanish_are_exact_limits() -> None:
     a, not_a = np.array([0.2, 0.6]), np.array([0.8, 0.4])
     # the release is impossible from row 0: belief near row 0 ends at the odds of row 1
     b, d = np.array([0.0, 0.6]), np.array([0.0, 0.4])
     assert worst_case_loss(a, not_a, b, d) == pytest.approx(math.log(1.5 / 0.25), rel=1e-14)
+    for order in ([0, 1], [1, 0]):
+        case = worst_case(checked(a[order], not_a[order], b[order], d[order]))
+        belief = np.zeros(2)
+        np.add.at(belief, np.array(case.vertices), case.weights)
+        assert belief[order].tolist() == [1.0, 0.0]
     nearly = worst_case_loss(a, not_a, b + [1e-250 * 0.2, 0], d + [1e-250 * 0.8, 0])
     assert nearly == pytest.approx(math.log(1.5 / 0.25), rel=1e-12)
 

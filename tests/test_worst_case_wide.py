@@ -2,16 +2,122 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
 from priste import AnyPrior, Mobility, presence, privacy_loss
+from priste import worst_case_wide as wide
 from priste.checks import Array
 from priste.evidence import FourVectors
 from priste.worst_case import is_within, worst_case
 from tests.oracles import condition_in_integers, four_vectors_in_fractions
 from tests.strategies import far_apart, near_the_loss
+
+WIDE = [(0.0, 0), (0.5, 0), (0.75, 3), (0.625, -2), (0.875, 4), (0.9375, 64), (0.5, 65)]
+WIDE += [(0.5, 66), (0.75, -62), (0.96875, 4), (0.75, 5001), (0.5, -4999), (0.625, 5001)]
+
+
+def exactly(x: wide.Wide) -> Fraction:
+    return Fraction(x[0]) * Fraction(2) ** x[1]
+
+
+def test_wide_numbers_are_reckoned_with_as_fractions_are() -> None:
+    for x, y in product(WIDE, repeat=2):
+        one, other = exactly(x), exactly(y)
+        for found, exact in (
+            (wide._sum(x, y), one + other),
+            (wide._product(x, y), one * other),
+            (wide._excess(x, y), max(one - other, Fraction(0))),
+        ):
+            assert found == (0.0, 0) or 0.5 <= found[0] < 1
+            assert abs(exactly(found) - exact) <= exact * Fraction(2) ** -52
+        assert wide._at_least(x, y) == (one >= other)
+    for x in WIDE:
+        root = exactly(wide._root(x))
+        assert abs(root * root - exactly(x)) <= exactly(x) * Fraction(2) ** -51
+        assert wide._log(x) == (math.log2(x[0]) + x[1] if x[0] else -math.inf)
+    assert wide._wide(12.0, 5) == (0.75, 9)
+    assert wide._wide(0.0, 5) == (0.0, 0)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 699.9, 700.1, -699.9, -700.1, 1e5, -1e5])
+def test_powers_of_e_neither_overflow_nor_vanish(value: float) -> None:
+    mantissa, order = wide._exponential(value)
+    assert 0.5 <= mantissa < 1
+    assert math.log(mantissa) + order * math.log(2) == pytest.approx(value, rel=1e-13, abs=1e-15)
+
+
+def test_e_to_minus_infinity_is_nothing() -> None:
+    assert wide._exponential(-math.inf) == (0.0, 0)
+
+
+def test_weights_become_floats_where_they_can() -> None:
+    for weight, expected in (
+        ((0.75, 3), 6.0),
+        ((0.5, -1000), 2.0**-1001),
+        ((0.5, 1000), 2.0**999),
+        ((0.5, 1001), math.inf),
+        ((0.5, wide._ENDLESS), math.inf),
+        ((0.5, -wide._ENDLESS), 0.0),
+        ((0.0, 0), 0.0),
+    ):
+        assert wide._as_float(weight) == expected
+
+
+def test_the_loss_of_a_mixture_is_that_of_its_odds() -> None:
+    first = ((0.5, 0), (0.5, 0), (0.5, -3), (0.75, -900))
+    second = ((0.75, 0), (0.5, -1), (0.625, 1200), (0.5, -2))
+    for weight in ((0.5, 1), (0.75, -40), (0.5, 1300), (0.5, -1300)):
+        w = exactly(weight)
+        a, not_a, b, d = (exactly(x) + w * exactly(y) for x, y in zip(first, second, strict=True))
+        odds = (b / a) / (d / not_a)
+        expected = math.log(odds.numerator) - math.log(odds.denominator)
+        assert wide._loss_at(first, second, weight) == pytest.approx(expected, rel=1e-14)
+    none = (0.0, 0)
+    some = (0.5, 0)
+    for row, loss in (
+        ((some, some, none, some), -math.inf),
+        ((some, none, some, some), -math.inf),
+        ((some, some, some, none), math.inf),
+        ((none, some, some, some), math.inf),
+    ):
+        assert wide._loss_at(row, row, (0.5, 1)) == loss
+
+
+def test_the_weight_at_which_a_pair_is_worst_balances_its_slacks() -> None:
+    open_row = ((0.5, 0), (0.5, 0), (0.5, -2), (0.5, -1))  # ¼ · E − ⅛ at least
+    tight_row = ((0.5, 0), (0.5, 0), (0.5, 9), (0.5, -1))  # always broken
+    ruled_out = ((0.5, 0), (0.5, 0), (0.5, -2002), (0.5, -2001))
+    assert wide._least_at(open_row, open_row, 1.0) == (0.5, 1)
+    assert wide._least_at(tight_row, tight_row, 1.0) == (0.5, 1)
+    assert wide._least_at(open_row, tight_row, 1.0) == (0.5, wide._ENDLESS)
+    assert wide._least_at(tight_row, open_row, 1.0) == (0.5, -wide._ENDLESS)
+    weight = wide._least_at(open_row, ruled_out, 1.0)
+    assert exactly(weight) == Fraction(2) ** 1000
+    assert wide._least_at(ruled_out, open_row, 1.0) == (0.5, -999)
+
+
+@pytest.mark.parametrize("orders", [100, 700])
+def test_bisection_turns_over_where_the_climb_ends(orders: int) -> None:
+    random, finite = np.random.default_rng(orders), 0
+    for _ in range(60):
+        rows = wide.rows_of(*far_apart(random, orders), True)
+        loss, i, j, _ = wide.largest(rows)
+        if i == j or not math.isfinite(loss):
+            continue
+        finite += 1
+        first, second = wide._row(rows, i), wide._row(rows, j)
+        found = wide._turning_point(first, second, loss - 1.0)
+        assert found == pytest.approx(loss, rel=1e-12, abs=1e-12)
+        assert wide.edge(rows, i, j, loss - 0.5)[0] == pytest.approx(loss, rel=1e-12, abs=1e-12)
+    assert finite > 15
+
+
+def test_bisection_finds_that_nothing_is_enough() -> None:
+    certain = ((0.5, 0), (0.5, 0), (0.5, 0), (0.0, 0))
+    assert wide._turning_point(certain, certain, 0.0) == math.inf
 
 
 @pytest.mark.parametrize("orders", [250, 700, 1500, 40_000])

@@ -312,7 +312,7 @@ def vertex_loss(p: float, q: float, beta: float, delta: float) -> float:
     """Return the loss of one belief, -inf where it holds no odds or the releases are impossible."""
     if p == 0 or q == 0 or beta == 0:
         return -math.inf
-    return math.inf if delta == 0 else math.log(beta / p) - math.log(delta / q)
+    return math.inf if delta == 0 else math.log(beta / delta) - math.log(p / q)
 
 
 @njit(cache=True)

@@ -1,3 +1,8 @@
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -20,6 +25,12 @@ from priste import (
     presence,
     privacy_loss,
 )
+from priste.auditing.walk import _odds
+from priste.calibration import CertifiedPlan, Situation
+from priste.calibration.calibration import Outcome
+from priste.checks import Array
+from priste.evidence import FourVectors
+from priste.worst_case import WorstCase
 from tests.oracles import all_paths, realised_by_enumeration, sequence_probabilities
 
 LINE = Grid(1, 3)
@@ -256,3 +267,127 @@ def test_what_cannot_have_been_released_is_not_followed() -> None:
         audit(line(Retry()), 2, sequences=[(0,)])
     with pytest.raises(AuditError, match="no sequences"):
         audit(line(Retry()), 2, sequences=[])
+    with pytest.raises(AuditError, match="a release must be a whole number of at least 0, got -1"):
+        audit(line(Retry()), 2, sequences=[(0, -1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Always:
+    """Draws from the same matrix at every step, whatever was promised."""
+
+    emission: Array
+    forgotten: int | None = None
+    is_guarantee: ClassVar[bool] = False
+
+    def plan(self, _: Situation) -> "Forgetful":
+        return Forgetful(self.emission, 0.0, tried=1 if self.forgotten is None else self.forgotten)
+
+
+class Forgetful(CertifiedPlan):
+    """A plan that forgets the outcome with the number `tried`, unless that is 1."""
+
+    def outcomes(self) -> Iterator[Outcome]:
+        return (o for o in super().outcomes() if self.tried == 1 or o.output != self.tried)
+
+
+def test_outcomes_that_are_incomplete_are_noticed_under_a_single_belief() -> None:
+    emission = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.5, 0.25, 0.25]])
+    assert audit(line(Always(emission)), 2).n_sequences == 9
+    with pytest.raises(AuditError, match="do not sum to one"):
+        audit(line(Always(emission, forgotten=2)), 2)
+
+
+def test_hidden_states_are_counted_and_refused_beyond_the_limit() -> None:
+    protector = line(Always(np.full((3, 3), 1 / 3)))
+    for steps, visited in ((1, 1), (2, 4), (3, 13)):
+        assert audit(protector, steps, limit=visited).n_sequences == 3**steps
+    for steps, limit, depth in ((2, 3, 1), (2, 2, 0), (3, 12, 2), (3, 9, 1), (3, 8, 0)):
+        with pytest.raises(AuditError, match=f"{limit} hidden states .{depth} of {steps} releases"):
+            audit(protector, steps, limit=limit)
+    with pytest.raises(AuditError, match="limit must be a whole number of at least 1, got 0"):
+        audit(protector, 1, limit=0)
+
+
+@pytest.mark.parametrize("cell", [0, 1, 2])
+def test_the_worst_output_is_followed_wherever_it_is(cell: int) -> None:
+    telling = np.full((3, 3), 0.2) + 0.4 * np.eye(3)
+    asked = Protect(presence({cell}, [0, 1, 2]), 0.5, sides="event")
+    protector = line(Always(telling), protections=asked)
+    exact = audit(protector, 2)
+    greedy = audit(protector, 2, samples=1, seed=0)
+    np.testing.assert_allclose(greedy.realised, exact.realised, rtol=1e-12)
+    assert greedy.worst.sequence == (cell, cell)
+    assert not greedy.is_exact
+    assert greedy.n_sequences == 1
+
+
+def test_every_second_sample_is_drawn_as_the_algorithm_would(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[int] = []
+
+    def shares(children: list[object], belief: int) -> Array:
+        drawn.append(belief)
+        return np.asarray(np.eye(len(children))[-1])  # the last of them, surely
+
+    monkeypatch.setattr("priste.auditing.walk.shares", shares)
+    progress: list[float] = []
+    telling = np.array([[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]])
+    protector = line(Always(telling), protections=Protect(EVENT, 0.5, sides="event"))
+    result = audit(protector, 2, samples=5, seed=0, progress=progress.append)
+    assert len(drawn) == 2 * 2  # two samples of two steps
+    assert set(drawn) <= {0, 1, 2}
+    assert result.n_sequences == 2  # the worst one, and the last one
+    assert progress == [0.2, 0.4, 0.6, 0.8, 1.0]
+    assert result.worst.sequence == (0, 0)
+    with pytest.raises(AuditError, match="samples must be a whole number of at least 1, got 0"):
+        audit(protector, 2, samples=0)
+
+
+def test_given_sequences_are_counted_once_and_progress_is_told() -> None:
+    progress: list[float] = []
+    protector = line(Always(np.full((3, 3), 1 / 3)))
+    result = audit(
+        protector, 2, sequences=[(0, 1), (0, 1), (2, 2)], histories=1, progress=progress.append
+    )
+    assert progress == [1 / 3, 2 / 3, 1.0]
+    assert (result.n_sequences, result.n_exact, result.is_exact) == (2, 2, False)
+    np.testing.assert_allclose(result.realised, 0, atol=1e-12)
+
+
+def test_a_model_that_rules_a_sequence_out_leaves_the_others_to_be_judged() -> None:
+    anywhere, stays = Mobility(np.full((3, 3), 1 / 3)), Mobility(np.eye(3))
+    asked = [Protect(at({0}, 2), 0.5), Protect(at({1}, 2), 0.5)]
+    protector = line(Always(np.eye(3)), mobility=[anywhere, stays], protections=asked)
+    result = audit(protector, 2, sequences=[(0, 2)])
+    assert [finding.realised[1] for finding in result.findings] == pytest.approx([0, 0], abs=1e-12)
+    assert [finding.realised[0] for finding in result.findings] == [math.inf, math.inf]
+
+
+def test_a_worst_belief_that_is_only_approached_is_called_a_limit() -> None:
+    mobility = Mobility([[0.8, 0.1, 0.1], [0.5, 0.4, 0.1], [0.2, 0.4, 0.4]])
+    protector = line(Always(np.eye(3)), mobility=mobility, protections=Protect(at({0}, 1), 0.5))
+    finding = audit(protector=protector, steps=1).worst
+    assert finding.is_limit
+    assert sorted(finding.belief.tolist()) == [0.0, 0.0, 1.0]
+    assert finding.realised[0] == pytest.approx(np.log(4 / 0.25), rel=1e-9)
+    known = audit(protector, 1, prior=KnownPrior([0.2, 0.3, 0.5])).worst
+    assert not known.is_limit
+    np.testing.assert_allclose(known.belief, [0.2, 0.3, 0.5], rtol=1e-12)
+    near = audit(line(EveryOutput()), 2).worst
+    assert not near.is_limit
+    assert near.belief.sum() == pytest.approx(1, rel=1e-12)
+
+
+def test_odds_move_by_the_loss_up_or_down() -> None:
+    vectors = FourVectors(
+        np.array([0.2, 1.0]), np.array([0.8, 0.0]), np.ones(2), np.ones(2), np.zeros(2, dtype=int)
+    )
+    up = WorstCase(math.log(3), True, (0, 0), (1.0, 0.0))
+    assert _odds(up, vectors) == pytest.approx((0.25, 0.75), rel=1e-12)
+    assert _odds(up._replace(rising=False), vectors) == pytest.approx((0.25, 0.25 / 3), rel=1e-12)
+    mixed = WorstCase(math.log(2), True, (0, 1), (0.5, 0.5))
+    assert _odds(mixed, vectors) == pytest.approx((1.5, 3.0), rel=1e-12)
+    certain = WorstCase(math.inf, False, (0, 1), (0.0, 1.0))
+    assert _odds(certain, vectors) == (math.inf, math.inf)
+    assert _odds(certain._replace(vertices=(0, 0)), vectors)[1] < 1e-300

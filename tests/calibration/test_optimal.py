@@ -379,3 +379,49 @@ def test_what_cannot_be_is_refused() -> None:
         OptimalRemap(np.ones((3, 3))).plan(first_step(KnownPrior(UNIFORM)))
     with pytest.raises(ProtectionError, match="gap must be"):
         OptimalRemap(gap=0)
+    for name in ("rounds", "outputs"):
+        with pytest.raises(ProtectionError, match=f"{name} must be a whole number of at least 1"):
+            OptimalRemap(**{name: 0})  # type: ignore[arg-type]
+        assert getattr(OptimalRemap(**{name: 1}), name) == 1  # type: ignore[arg-type]
+    for wrong in (np.empty(0), np.ones(4)):
+        with pytest.raises(ProtectionError, match="distances must have 2 dimension"):
+            OptimalRemap(wrong)
+    with pytest.raises(ProtectionError, match="loss must be a square matrix, got shape \\(0, 0\\)"):
+        OptimalRemap(loss=np.empty((0, 0)))
+
+
+def test_what_is_asked_for_unless_said_otherwise() -> None:
+    assert repr(OptimalRemap(GRID.distances)) == (
+        "OptimalRemap(spending='all', gap=0.01, rounds=100, outputs=None, time_limit=120.0)"
+    )
+    assert OptimalRemap().loss == "distance"
+    assert OptimalRemap().distances is None
+    assert OptimalRemap.is_guarantee
+
+
+def test_given_distances_count_before_those_that_the_mechanism_knows() -> None:
+    now = first_step(KnownPrior(UNIFORM), mechanism=NoNoise(GRID))
+    own, given = OptimalRemap().plan(now), OptimalRemap(3 * GRID.distances).plan(now)
+    assert given.expected_loss == pytest.approx(3 * own.expected_loss, rel=1e-6)
+
+
+def test_without_a_solver_the_better_of_two_simple_plans_serves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_: Program) -> Array:
+        raise SolverError("no")
+
+    monkeypatch.setattr(Program, "solve", fail)
+    remarks = []
+    for epsilon, prior in ((0.1, AnyPrior()), (5.0, KnownPrior(UNIFORM))):
+        now = first_step(prior, epsilon, PlanarLaplace(GRID, 2.0))
+        plan = OptimalRemap().plan(now)
+        noise = EveryOutput().plan(rationed(now, "all")).emission
+        expected = [
+            float((weights(now)[:, None] * noise * GRID.distances).sum()),
+            float((weights(now) @ GRID.distances).min()),
+        ]
+        assert plan.expected_loss == pytest.approx(min(expected), rel=1e-12)
+        remarks.append(plan.remark)
+    assert remarks[0].endswith("the same answer from everywhere")
+    assert remarks[1].endswith("weakened noise instead (EveryOutput)")

@@ -22,7 +22,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "stream/watched": ("stream/test_watched.py",),
     "stream/public_state": ("stream/test_public_state.py", "stream/test_endless.py"),
     "protector": ("test_protector.py",),
-    "calibration/calibration": ("calibration",),
+    "calibration/calibration": ("calibration/test_calibration.py",),
     "calibration/every_output": ("calibration/test_every_output.py",),
     "calibration/retry": ("calibration/test_retry.py",),
     "calibration/schedule": ("calibration/test_schedule.py",),
@@ -32,9 +32,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "calibration/search": ("calibration/test_search.py", "calibration/test_optimal.py"),
     "calibration/bounds": ("calibration/test_bounds.py",),
     "calibration/program": ("calibration/test_program.py",),
-    "auditing/auditor": ("auditing",),
+    "auditing/auditor": ("auditing/test_audit.py", "auditing/test_histories.py"),
     "auditing/histories": ("auditing/test_histories.py",),
-    "auditing/result": ("auditing",),
-    "auditing/walk": ("auditing",),
+    "auditing/result": ("auditing/test_result.py",),
+    "auditing/walk": ("auditing/test_audit.py", "auditing/test_histories.py"),
 }
 """The modules that carry the guarantee, and the tests of each."""

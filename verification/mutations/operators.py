@@ -121,6 +121,8 @@ def _is_untested(node: Any) -> bool:
             return True
         if node.type == "param" and inner is not node.default:
             return True
+        if node.type == "parameters" and inner.type == "operator":  # the star before keywords
+            return True
         if node.type in ("funcdef", "lambdef") and inner is getattr(node, "annotation", None):
             return True
     return False

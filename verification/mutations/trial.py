@@ -2,10 +2,11 @@
 
 The parent has imported the libraries once and forks for each mutant. Compiled functions run as
 plain Python (`NUMBA_DISABLE_JIT`), so that no mutant is compiled. Before any mutant the tests run
-on the module as it is; those that take long in plain Python, or need the compiler, are left out,
-and the quickest run first.
+on the module as it is; those that take long in plain Python, or need the compiler, are left out.
+The quickest run first, and then those that noticed most mutants for the time they take.
 """
 
+import contextlib
 import importlib.abc
 import importlib.util
 import math
@@ -14,6 +15,7 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from multiprocessing.connection import Connection, wait
@@ -83,7 +85,7 @@ class Quickly:
         if item.nodeid.partition("[")[0] in {test.partition("[")[0] for test in self.left_out}:
             pytest.skip("it was too slow with other parameters")
         signal.signal(signal.SIGPROF, _stop)
-        signal.setitimer(signal.ITIMER_PROF, 2 * SLOWEST)
+        signal.setitimer(signal.ITIMER_PROF, 2 * SLOWEST, 0.5)  # again if somebody tries again
         start = time.process_time()
         try:
             return (yield)
@@ -137,9 +139,12 @@ def _run(tests: list[str], plugins: list[object], *options: str) -> int:
         return int(pytest.main([*plain, *tests], plugins))
 
 
-def _try(mutant: Mutant, tests: list[str], examples: int) -> None:
+def _try(mutant: Mutant, tests: list[str], examples: int, answer: Connection) -> None:
     sys.meta_path.insert(0, InMemory(f"priste.{mutant.module.replace('/', '.')}", mutant.source))
-    os._exit(_run(tests, [Quickly(examples)], "-x"))
+    plugin = Quickly(examples)
+    status = _run(tests, [plugin], "-x")
+    answer.send(plugin.left_out[:1])
+    os._exit(status)
 
 
 def survivors(
@@ -157,21 +162,27 @@ def _survivors(
     """Yield mutants as they survive. What never ends is noticed."""
     limit = 60 + 10 * sum(tests.values())  # by the clock, which others use too
     pending = list(reversed(mutants))
-    running: dict[int, tuple[ForkProcess, Mutant, float]] = {}
+    running: dict[int, tuple[ForkProcess, Connection, Mutant, float]] = {}
+    noticed: Counter[str] = Counter()  # how many mutants each test noticed
     while pending or running:
         while pending and len(running) < processes:
             mutant = pending.pop()
-            process = _FORK.Process(target=_try, args=(mutant, list(tests), examples))
+            order = sorted(tests, key=lambda test: -noticed[test] / (0.05 + tests[test]))
+            here, there = _FORK.Pipe(duplex=False)
+            process = _FORK.Process(target=_try, args=(mutant, order, examples, there))
             process.start()
-            running[process.sentinel] = process, mutant, time.monotonic() + limit
+            there.close()
+            running[process.sentinel] = process, here, mutant, time.monotonic() + limit
         wait(list(running), timeout=1.0)
-        for sentinel, (process, mutant, deadline) in list(running.items()):
+        for sentinel, (process, here, mutant, deadline) in list(running.items()):
             if process.is_alive() and time.monotonic() > deadline:
                 process.kill()
                 process.join()
             if not process.is_alive():
                 process.join()
                 del running[sentinel]
+                with here, contextlib.suppress(EOFError):  # it may have ended without a word
+                    noticed.update(here.recv())
                 if process.exitcode == 0:
                     yield mutant
 

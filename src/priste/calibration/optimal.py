@@ -44,13 +44,13 @@ class OptimalRemap:
     `spending` says how much of ε a step may use.
     """
 
-    distances: Array | None = field(default=None, repr=False)
-    loss: Loss | Array = field(default="distance", repr=False)
-    spending: Spending = "all"
-    gap: float = 0.01
-    rounds: int = 100
-    outputs: int | None = None
-    time_limit: float = 120.0
+    distances: Array | None = field(repr=False)
+    loss: Loss | Array = field(repr=False)
+    spending: Spending
+    gap: float
+    rounds: int
+    outputs: int | None
+    time_limit: float
     is_guarantee: ClassVar[bool] = True
 
     def __init__(
