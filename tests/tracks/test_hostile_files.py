@@ -377,6 +377,15 @@ def with_region(shape: str) -> str:
         (city.EVENTS.replace('from = "09:00"', "start = 9999-12-31T23:59:59Z"), "1900 and 2200"),
         (city.EVENTS.replace("Europe/Berlin", "\\u0000"), "is not known"),
         (city.EVENTS.replace('time_zone = "Europe/Berlin"', "time_zone = [[1]]"), "is not known"),
+        (
+            city.EVENTS.replace('"Europe/Berlin"', str(["Europe/Berlin"] * 3000), 1),
+            "is not known",
+        ),
+        (
+            'time_zone = "08:00:60"\nregions.a.cells = [3]\nwindows.w.start = 2024-05-01T08:00:00\n'
+            'events.e = {kind = "presence", region = "a", window = "w", epsilon = 1}',
+            "'08:00:60' is not known",
+        ),
         (city.EVENTS.replace("radius_km = 0.4", "radius_km = inf"), "must be a finite number"),
         (city.EVENTS.replace("radius_km = 0.4", "radius_km = 1" + "0" * 400), "regions.clinic"),
         (city.EVENTS.replace("latitude = 52.52", "latitude = 1" + "0" * 400), "regions.clinic"),

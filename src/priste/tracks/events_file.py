@@ -60,7 +60,7 @@ from priste.tracks.fields import field, hour, in_field, only, tables
 from priste.tracks.names import MAX_NAME, checked, escaped
 from priste.tracks.places import LocalMap
 from priste.tracks.steps import Clock
-from priste.tracks.windows import Window
+from priste.tracks.windows import Window, zone
 from priste.worst_case import Sides
 
 
@@ -292,7 +292,7 @@ class Reader:
         return in_field(
             where,
             Window,
-            str(time_zone),
+            time_zone,
             moments.get("start"),
             moments.get("end"),
             hours.get("from"),
@@ -310,7 +310,9 @@ class Reader:
         if moment.tz is None and self.time_zone is None:
             raise EventsFileError(f"{where} has no time zone; add one, or time_zone to the file")
         moment_within(moment if moment.tz else moment.tz_localize("UTC"), where, EventsFileError)
-        return moment if moment.tz else in_field(where, moment.tz_localize, str(self.time_zone))
+        if moment.tz:
+            return moment
+        return in_field(where, moment.tz_localize, in_field("time_zone", zone, self.time_zone))
 
     def _expression(self, text: str, where: str) -> Event:
         tree = parsed(text, where)

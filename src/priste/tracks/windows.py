@@ -10,7 +10,7 @@ import pandas as pd
 from priste.checks import listing, shown
 from priste.errors import TrackError
 from priste.storage.limits import moment_within
-from priste.tracks.names import short
+from priste.tracks.names import MAX_NAME, short
 from priste.tracks.steps import Clock
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -93,11 +93,13 @@ def _since_midnight(hour: time) -> pd.Timedelta:
 def zone(name: object) -> ZoneInfo:
     """Return the time zone of that name."""
     try:
-        return ZoneInfo(str(name))
+        if isinstance(name, str) and len(name) <= MAX_NAME:
+            return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise TrackError(
-            f"time_zone {shown(name)} is not known; a name such as 'Europe/Berlin' is expected"
-        ) from None
+        pass
+    raise TrackError(
+        f"time_zone {shown(name)} is not known; a name such as 'Europe/Berlin' is expected"
+    )
 
 
 def day_start(moment: pd.Timestamp, time_zone: str, *, later: int = 0) -> pd.Timestamp:
