@@ -43,7 +43,7 @@ def run(name: str, effort: float = 1.0) -> Report:
     failed = (f for f in check.findings(effort, mistaken=True) if f.passed is False)
     first = next(failed, None)
     numbers = f"noticed: {first.what}, {first.numbers}" if first else "not noticed"
-    found.append(Finding(f"put in on purpose: {check.MISTAKE}", numbers, first is not None))
+    found.append(Finding(f"planted mistake: {check.MISTAKE}", numbers, first is not None))
     statement = (module.__doc__ or "").partition("\n")[0]
     return Report(statement, found, time.perf_counter() - start)
 
