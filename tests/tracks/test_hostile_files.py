@@ -277,7 +277,7 @@ def event(text: str) -> Callable[[str], str]:
         (('"start": "2024', '"start": "99999'), "does not hold a certificate"),
         (('"start": "2024', '"start": "2199'), None),
         (('"name": "treatment"', '"name": "a\\u0007b"'), "contains an unprintable character"),
-        (('"name": "treatment"', '"name": "\\ud800"'), "contains an unprintable character"),
+        (('"name": "treatment"', '"name": "\\ud800"'), "surrogates not allowed"),
         (
             ('"name": "treatment"', '"name": "' + "a" * 100_000 + '"'),
             "100,000 characters, the limit",
@@ -491,7 +491,8 @@ WHEN = "2024-05-06T08:00:00Z"
         ("a.geojson", POINT % '{"time": {}}', None),
         ("a.geojson", POINT % f'{{"time": "{WHEN}", "user": {{}}, "track": [1]}}', None),
         ("a.geojson", POINT % f'{{"time": "{WHEN}", "track": "\\u0007\\u0000"}}', None),
-        ("a.geojson", POINT % '{"track": "\\ud800"}', "text that is none"),
+        ("a.geojson", POINT % '{"track": "\\ud800"}', "surrogates not allowed"),
+        ("a.geojson", POINT % f'{{"time": "{WHEN}", "track": "\\ud83d\\ude00"}}', None),
         ("a.geojson", COLLECTION % ", ".join(POINT % f'{{"p{i}": 1}}' for i in range(999)), "256"),
         ("a.gpx", GPX % ('<!DOCTYPE gpx [<!ENTITY a "b">]>', "&a;", "", WHEN), "document type"),
         ("a.gpx", GPX % ("", "a", "<a>" * 90 + "</a>" * 90, WHEN), "limit is 64"),
