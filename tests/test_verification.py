@@ -22,7 +22,7 @@ def test_each_check_agrees_and_notices_its_mistake(name: str) -> None:
     report = run(name, TINY)
     assert report.statement.endswith(".")
     assert [f for f in report.findings if f.passed is False] == []
-    assert report.findings[-1].what.startswith("put in on purpose")
+    assert report.findings[-1].what.startswith("planted mistake")
     assert len(report.findings) > 1
     assert json.loads(json.dumps(report))  # it can be kept
 

@@ -1,7 +1,7 @@
 """Long statistical and cross-program checks, kept apart from the tests: `python -m verification`.
 
 A check is a module. Its docstring begins with the statement it holds against something else,
-`MISTAKE` names an error that is put in on purpose, and
+`MISTAKE` names an error that is planted on purpose, and
 
     findings(effort, *, mistaken) -> Iterator[Finding]
 

@@ -1,8 +1,8 @@
-"""Of many hidden histories to a sequence, each stays as often as its new weight makes up for.
+"""Where hidden histories of a sequence are sampled, each is kept as often as its weight requires.
 
-Then probabilities are unbiased, whatever the histories and the beliefs: a history that stays
+Then probabilities are unbiased, whatever the histories and the beliefs: a history that is kept
 with probability p must count 1/p times. Sequences of the published loop are thinned out again and
-again; how often each history stays is counted and held against the weight that it was given.
+again; how often each history is kept is counted and compared with the weight that it was given.
 """
 
 from collections.abc import Iterator
@@ -29,9 +29,9 @@ from priste.checks import Array
 from verification.report import Finding, times
 from verification.statistics import ALARM, shown, surprise
 
-MISTAKE = "histories that stay count as much as before"
+MISTAKE = "histories that are kept weigh as much as before"
 SEQUENCES = ((2, 2), (3, 1, 2))
-WAYS, REPEATS, STEPS = 8, 6, 4
+HISTORIES, REPEATS, STEPS = 8, 6, 4
 
 
 def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
 
 
 def estimates(cases: int) -> Finding:
-    """Hold intervals for the loss of released streams against the loss by all histories."""
+    """Compare intervals for the loss of released streams with the loss over all histories."""
     random = np.random.default_rng(8)
     above = below = seen = 0
     while seen < cases:
@@ -58,24 +58,24 @@ def estimates(cases: int) -> Finding:
         )
         path = mobility.sample(STEPS, seed=int(random.integers(10**9))).tolist()
         released = [release.cell for release in loop.stream(path)]
-        found = followed(loop, released, STEPS, WAYS)
+        found = followed(loop, released, STEPS, HISTORIES)
         step = int(np.argmax(found.realised))
         if step < found.n_exact or found.worst.is_limit:
             continue  # nothing is estimated
-        mean, half = estimated(loop, found, released, WAYS, REPEATS)
+        mean, half = estimated(loop, found, released, HISTORIES, REPEATS)
         exact = audit(
             loop, step + 1, sequences=[released], prior=KnownPrior(found.worst.belief)
         ).worst
         rises, truly = (np.log(o[1] / o[0]) for o in (found.worst.odds[step], exact.odds[step]))
         loss = np.sign(rises) * truly
         above, below, seen = above + (mean - half > loss), below + (mean + half < loss), seen + 1
-    said = f"{seen} streams, the interval of 99 % lies above in {above}, below in {below}"
+    said = f"{seen} streams, the 99 % interval lies above the loss in {above}, below it in {below}"
     p = float(binom.sf(above - 1, seen, 0.025))
-    return Finding("the loss by all histories", f"{said}, {shown(p)}", p >= ALARM)
+    return Finding("the loss over all histories", f"{said}, {shown(p)}", p >= ALARM)
 
 
 def counted(effort: float, *, mistaken: bool) -> Iterator[Finding]:
-    """Count how often each history stays, against the weight it is given."""
+    """Count how often each history is kept, against the weight it is given."""
     loop, random = loop_of_many_histories(), np.random.default_rng(7)
     for sequence in SEQUENCES:
         seen = all_histories(loop, sequence)
@@ -86,21 +86,21 @@ def counted(effort: float, *, mistaken: bool) -> Iterator[Finding]:
                 weights = np.minimum(weights, 1.0)
             drawn = counts > 0
             p = surprise(counts[drawn], 1 / weights[drawn], draws)
-            said = f"{draws:,} draws of {histories}, {drawn.sum()} histories stayed, {shown(p)}"
-            yield Finding(f"{len(seen.histories)} histories to {sequence}", said, p >= ALARM)
+            said = f"{draws:,} draws of {histories}, {drawn.sum()} histories kept, {shown(p)}"
+            yield Finding(f"{len(seen.histories)} histories of {sequence}", said, p >= ALARM)
             never, left = (
                 int((~drawn).sum()),
                 max(histories - float((1 / weights[drawn]).sum()), 0.0),
             )
-            p = max(1 - left / max(never, 1), 0.0) ** draws  # the likeliest of them never stays
-            said = f"{never} histories never stayed, for whom {left:.1e} is left, {shown(p)}"
-            yield Finding("and others are as rare", said, p >= ALARM)
+            p = max(1 - left / max(never, 1), 0.0) ** draws  # the likeliest of them is never kept
+            said = f"{never} never kept, {left:.1e} of them expected per draw, {shown(p)}"
+            yield Finding("and the rest are that rare", said, p >= ALARM)
 
 
 def stays(
     seen: Seen, histories: int, draws: int, random: np.random.Generator
 ) -> tuple[np.ndarray, Array]:
-    """Return how often each history stayed, and the weight it was given then."""
+    """Return how often each history was kept, and the weight it was given then."""
     number = {id(history.state): k for k, history in enumerate(seen.histories)}
     counts, weights = np.zeros(len(seen.histories), dtype=np.int64), np.ones(len(seen.histories))
     for _ in range(draws):

@@ -14,7 +14,7 @@ from priste.checks import Array
 from verification.report import Finding, times
 from verification.statistics import ALARM, noticeable, nudged, shown, surprise
 
-MISTAKE = "0.001 moved from the likeliest move of each row to the least likely"
+MISTAKE = "a probability of 0.001 moved from the likeliest move of each row to the least likely"
 CELLS = 6
 MOVES = (6_000, 60_000, 600_000)
 
@@ -31,7 +31,7 @@ def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
         error = float(np.sqrt(np.mean((learned(size) - truth) ** 2)))
         expected = float(np.sqrt(np.mean(truth * (1 - truth) / left)))
         numbers = f"{CELLS**2} probabilities, error {error:.2g} ({expected:.2g} expected)"
-        yield Finding(f"the chain itself, {size:,} moves", f"{numbers}, {shown(p)}", p >= ALARM)
+        yield Finding(f"the true chain, from {size:,} moves", f"{numbers}, {shown(p)}", p >= ALARM)
 
 
 @cache

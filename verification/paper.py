@@ -60,15 +60,15 @@ def leak(off: float) -> Finding:
 
 
 def savings(off: float) -> Iterator[Finding]:
-    """Compare the expected error amid the event's time: remap, weaker noise, and any cell."""
+    """Compare the expected error amid the event's time: remap, weaker noise, and a random cell."""
     grid = Grid(10, 10)
     belief = np.full(100, 1 / 100)
     protect = Protect(presence({0, 1, 10, 11}, range(3, 8)), 0.5)
-    ways: list[tuple[str, Mechanism, EveryOutput | OptimalRemap, float]] = [
+    methods: list[tuple[str, Mechanism, EveryOutput | OptimalRemap, float]] = [
         ("optimal remap", NoNoise(grid), OptimalRemap(), 0.4),
         ("every output, budget 2 halved", Exponential(grid, 2.0), EveryOutput(), 4.9),
     ]
-    for name, mechanism, calibration, written in ways:
+    for name, mechanism, calibration, written in methods:
         mobility = Mobility.gaussian(grid, 1.0 + off)
         guard = Protector(
             mobility, mechanism, protect, prior=KnownPrior(belief), calibration=calibration
@@ -82,10 +82,12 @@ def savings(off: float) -> Iterator[Finding]:
         emission = calibration.plan(now).emission
         error = float((now.belief[:, None] * emission * grid.distances).sum())
         yield compared(f"error in cells, {name}", [error], [written], 0.05)
-    yield compared("error in cells, any cell", [float(grid.distances.mean())], [5.2], 0.05)
+    yield compared("error in cells, a random cell", [float(grid.distances.mean())], [5.2], 0.05)
 
 
 def compared(what: str, found: list[float], written: list[float], within: float) -> Finding:
     """Return whether numbers are those that were written down."""
-    numbers = f"{', '.join(f'{x:.6g}' for x in found)} for {', '.join(f'{x:g}' for x in written)}"
+    numbers = (
+        f"{', '.join(f'{x:.6g}' for x in found)}; expected {', '.join(f'{x:g}' for x in written)}"
+    )
     return Finding(what, numbers, bool(np.allclose(found, written, rtol=0, atol=within)))

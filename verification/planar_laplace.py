@@ -16,7 +16,7 @@ from priste.checks import Array
 from verification.report import Finding, times
 from verification.statistics import agree, noticeable, nudged
 
-MISTAKE = "0.001 moved from the likeliest cell to the least likely"
+MISTAKE = "a probability of 0.001 moved from the likeliest cell to the least likely"
 GRID = Grid(5, 4)
 CASES = ((0.3, 0), (0.8, 6), (2.0, 13))  # budget and true cell
 DRAWS, ACCURACY = 20_000_000, 1e-9
@@ -28,8 +28,8 @@ def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
         row = np.array(PlanarLaplace(GRID, budget).emission()[true])
         if mistaken:
             row = nudged(row, noticeable(effort))
-        where = f"budget {budget:g} from cell {true}"
-        yield agree(f"noise drawn and snapped, {where}", drawn(budget, true, effort), row)
+        where = f"budget {budget:g}, true cell {true}"
+        yield agree(f"noise drawn and snapped to cells, {where}", drawn(budget, true, effort), row)
         exact = integrated(budget, true)
         worst = float(np.max(np.abs(row / exact - 1)))
         numbers = f"{len(exact)} cells, largest relative difference {worst:.1e}"

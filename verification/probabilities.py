@@ -16,7 +16,7 @@ from priste import EventError, Mobility, joint_probability, prior_probability
 from priste.checks import Array
 from verification.report import Finding, times
 
-MISTAKE = "one probability of one release is 1e-9 too large, relative"
+MISTAKE = "one probability of one release is a billionth too large"
 STEPS, ROUNDING = 5, 1e-13
 
 

@@ -18,7 +18,7 @@ from priste.calibration.spending import rationed
 from priste.checks import Array
 from verification.report import Finding, times
 
-MISTAKE = "the solvers are allowed an ε that is 0.001 larger, relative"
+MISTAKE = "the solvers are allowed an ε that is a thousandth larger"
 GRID = Grid(5, 5)
 ACCURACY = 1e-6
 SETTINGS = ((0.5, 1.0), (0.1, 0.7), (2.0, 0.5), (1.0, 3.0))  # ε and σ
@@ -27,7 +27,7 @@ SETTINGS = ((0.5, 1.0), (0.1, 0.7), (2.0, 0.5), (1.0, 3.0))  # ε and σ
 def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
     """Compare the steps of a few streams."""
     programs = list(stages(effort, mistaken=mistaken))
-    solvers = {"HiGHS, all at once": best_remap_loss}
+    solvers = {"HiGHS, the whole program": best_remap_loss}
     if find_spec("cplex"):
         solvers["CPLEX"] = by_cplex
     for name, solve in solvers.items():
@@ -35,13 +35,13 @@ def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
         bounds = np.array([bound for _, _, bound, _ in programs])
         worst = float(np.max(np.abs(bounds - optima) / np.maximum(optima, 1e-3)))
         numbers = f"{len(programs)} steps, largest relative difference {worst:.1e}"
-        yield Finding(f"{name}: the bound of the search", numbers, worst <= ACCURACY)
+        yield Finding(f"{name}: the search's bound", numbers, worst <= ACCURACY)
         reached = np.array([loss for *_, loss in programs])
         above = max(0.0, float(np.max((reached - optima) / np.maximum(optima, 1e-3))))
         numbers = f"at most {above:.1e} above the optimum, relative"
-        yield Finding(f"{name}: what is certified and drawn from", numbers, above <= 2e-3)
+        yield Finding(f"{name}: the certified plan", numbers, above <= 2e-3)
     if "CPLEX" not in solvers:
-        yield Finding("CPLEX: the bound of the search", "CPLEX is not installed", None)
+        yield Finding("CPLEX: the search's bound", "CPLEX is not installed", None)
 
 
 def stages(effort: float, *, mistaken: bool) -> Iterator[tuple[Array, list[Array], float, float]]:

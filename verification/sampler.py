@@ -1,7 +1,7 @@
 """What is drawn has exactly the probabilities that were certified.
 
 Every calibration draws many times from one situation, in the middle of a stream; the frequencies
-are held against the matrix it certified, for `Retry` against all ways its loop can end.
+are compared with the matrix it certified, for `Retry` with every way its loop can end.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ from priste.randomness import Randomness
 from verification.report import Finding, times
 from verification.statistics import agree, noticeable, nudged
 
-MISTAKE = "0.001 moved from the likeliest output to the least likely"
+MISTAKE = "a probability of 0.001 moved from the likeliest output to the least likely"
 GRID, TRUE_CELL = Grid(1, 5), 1
 DRAWS, TICKETS_DRAWN = 1_000_000, 50_000_000
 
@@ -61,7 +61,7 @@ def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
     row, counts = secure(effort)
     yield agree("the operating system's randomness", counts, nudged(row, by))
     row, counts = tickets(effort)
-    yield agree("tickets of a lottery of 2^53", counts, nudged(row, by))
+    yield agree("a lottery of 2^53 tickets", counts, nudged(row, by))
 
 
 @cache

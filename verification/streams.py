@@ -1,4 +1,4 @@
-"""Whole streams tell what the accounting says: the odds of millions of people, counted.
+"""Whole streams reveal what the accounting says: the odds among millions of people, counted.
 
 People move by the model, each stream goes through the algorithm with draws of its own, and we count
 who was at the secret place among those with equal releases. `Retry` is simulated from its
@@ -37,7 +37,7 @@ from priste.stream import PublicState
 from verification.report import Finding, times
 from verification.statistics import ALARM, agree, noticeable, nudged, shown, surprise
 
-MISTAKE = "0.001 moved from the likeliest outcome of a stream to the least likely"
+MISTAKE = "a probability of 0.001 moved from the likeliest outcome of a stream to the least likely"
 GRID = Grid(1, 3)
 MOBILITY = Mobility.gaussian(GRID, 1.0)
 EVENT, EPSILON = presence({0}, [1, 2]), 0.5
@@ -58,7 +58,11 @@ def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
     for name, calibration in CALIBRATIONS.items():
         seen = streams(name, effort)
         exact = nudged(seen.exact, noticeable(effort)) if mistaken else seen.exact
-        yield agree(f"{name}: releases and the event, over all paths", seen.counted, exact)
+        yield agree(
+            f"{name}: releases with and without the event, every path enumerated",
+            seen.counted,
+            exact,
+        )
         yield accounted_odds(name, seen, is_true=calibration.is_guarantee)
         yield worst_sequence(name, seen)
         yield promise(name, seen.counted, exact)
@@ -67,10 +71,12 @@ def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
 def accounted_odds(name: str, seen: "Seen", *, is_true: bool) -> Finding:
     """Compare the odds that the calibration itself accounts for, after every stream."""
     p = surprise(seen.happened, seen.chance, seen.people)
-    numbers = f"{len(seen.people)} ways a stream can go, {shown(p)}"
+    numbers = f"{len(seen.people)} distinct histories, {shown(p)}"
     if is_true:
-        return Finding(f"{name}: the odds it accounts for", numbers, p >= ALARM)
-    return Finding(f"{name}: the odds it accounts for are not the true ones", numbers, p < ALARM)
+        return Finding(f"{name}: the odds by its own accounting", numbers, p >= ALARM)
+    return Finding(
+        f"{name}: the odds by its own accounting are not the true ones", numbers, p < ALARM
+    )
 
 
 def worst_sequence(name: str, seen: "Seen") -> Finding:
@@ -80,8 +86,8 @@ def worst_sequence(name: str, seen: "Seen") -> Finding:
     expected = float(seen.exact[code(sequence)].sum() * seen.counted.sum())
     p = surprise(np.array([happened]), np.array([after / (1 + after)]), int(happened + failed))
     numbers = (
-        f"{happened:,} to {failed:,} people ({expected:,.3g} expected), "
-        f"odds of {after:.4f} by the audit, {shown(p)}"
+        f"{happened:,} people with the event and {failed:,} without ({expected:,.3g} expected in "
+        f"all), odds of {after:.4f} by the audit, {shown(p)}"
     )
     return Finding(f"{name}: after the worst sequence {sequence}", numbers, p >= ALARM)
 
@@ -96,18 +102,18 @@ def promise(name: str, counted: NDArray[np.int64], exact: Array) -> Finding:
     p = min(1.0, 2 * len(counted) * float(min(too_many, too_few)))
     common = counted[counted.min(axis=1) >= 100]  # for reading; the verdict takes all of them
     moved = np.abs(np.log(common[:, 0] / common[:, 1] / prior))
-    numbers = f"largest change among {len(common)} sequences {max(moved):.4f} nats, {shown(p)}"
+    numbers = f"largest change {max(moved):.4f} nats, over {len(common)} sequences, {shown(p)}"
     if CALIBRATIONS[name].is_guarantee:
         return Finding(f"{name}: no odds change by more than ε = {EPSILON}", numbers, p >= ALARM)
-    return Finding(f"{name}: more than its ε = {EPSILON} leaks, as it must", numbers, p < ALARM)
+    return Finding(f"{name}: leaks more than its ε = {EPSILON}, as it must", numbers, p < ALARM)
 
 
 class Seen(NamedTuple):
     """What was counted and what was computed.
 
     `counted` and `exact` are people and probabilities per sequence of releases, with the event and
-    without. Per way a stream can go there are its `people`, how many of them had the event
-    `happened`, and the `chance` of it by the calibration's own accounting.
+    without. Per history, hidden draws included, there are its `people`, in how many of them the
+    event `happened`, and the `chance` of it by the calibration's own accounting.
     """
 
     counted: NDArray[np.int64]

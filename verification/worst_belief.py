@@ -19,7 +19,7 @@ from priste.evidence import EventModel, Evidence, FourVectors
 from priste.worst_case import is_within, worst_case
 from verification.report import Finding, times
 
-MISTAKE = "every loss is taken 1e-6 smaller, relative"
+MISTAKE = "every loss is a millionth too small"
 CLOSE = 1e-8  # relative width of the bracket in exact arithmetic
 SOLVER = 0.02  # nats; nearer to the loss the solver's own tolerance decides
 SCALE, TOLERANCE = 100.0, 1e-5  # the solver's tolerance is absolute: smaller forms mislead it
@@ -71,7 +71,7 @@ def in_exact_arithmetic(cases: list[tuple[FourVectors, float]]) -> Finding:
         above, below = (Fraction(math.exp(loss * (1 + s * CLOSE))) for s in (1, -1))
         wrong += not holds_exactly(vectors, above) or holds_exactly(vectors, below)
     numbers = f"{wrong} of {len(cases)} losses outside a bracket of {CLOSE:g}, relative"
-    return Finding("all pairs of beliefs in fractions", numbers, wrong == 0)
+    return Finding("all pairs of beliefs, in exact fractions", numbers, wrong == 0)
 
 
 def holds_exactly(vectors: FourVectors, bound: Fraction) -> bool:
@@ -95,16 +95,16 @@ def _rises_at_most(rows: Rows, bound: Fraction) -> bool:
 
 
 def turning_point(cases: list[tuple[FourVectors, float]]) -> Finding:
-    """Hold the test for one ε against the loss: it passes just above it and nowhere below."""
+    """Compare the test for one ε with the loss: it passes just above it and nowhere below."""
     wrong = sum(
         not is_within(vectors, loss + 3e-9) or is_within(vectors, loss) for vectors, loss in cases
     )
-    numbers = f"{wrong} of {len(cases)} tests turn over elsewhere than within 3e-9 of the loss"
+    numbers = f"{wrong} of {len(cases)} tests change their verdict more than 3e-9 from the loss"
     return Finding("the test for one ε", numbers, wrong == 0)
 
 
 def however_far_apart(count: int) -> Finding:
-    """Hold verdicts on beliefs up to 3,000 binary orders apart against whole numbers."""
+    """Compare verdicts on beliefs up to 3,000 binary orders apart with exact integers."""
     random, wrong, passed = np.random.default_rng(5), 0, 0
     for _ in range(count):
         vectors = far_apart(random, 1500)
@@ -113,8 +113,10 @@ def however_far_apart(count: int) -> Finding:
         passed += passes
         decided_at = epsilon if passes else epsilon - 3e-9
         wrong += passes != condition_in_integers(vectors, decided_at)
-    numbers = f"{wrong} of {count:,} verdicts wrong, {passed:,} of them “within”"
-    return Finding("beliefs up to 3,000 binary orders apart, in whole numbers", numbers, wrong == 0)
+    numbers = f"{wrong} of {count:,} verdicts wrong; {passed:,} say “within”"
+    return Finding(
+        "beliefs up to 3,000 binary orders apart, in exact integers", numbers, wrong == 0
+    )
 
 
 def among_random_beliefs(cases: list[tuple[FourVectors, float]], beliefs: int) -> Finding:
@@ -158,7 +160,7 @@ def by_global_solver(cases: list[tuple[FourVectors, float]]) -> Finding:
         except NoOptimum:
             silent += 1
     numbers = (
-        f"{wrong} of {len(cases) - silent} losses more than {SOLVER} nats from where it sees a "
-        f"change; {silent} without an answer in {PATIENCE:g} s"
+        f"{wrong} of {len(cases) - silent} losses more than {SOLVER} nats from where its "
+        f"verdict changes; {silent} without an answer in {PATIENCE:g} s"
     )
     return Finding("the global optimum of CPLEX", numbers, wrong == 0 and 2 * silent <= len(cases))

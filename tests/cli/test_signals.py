@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,15 @@ from priste.report import delivery
 from priste.storage.atomic_files import SIGNALS
 from priste.tracks import model_file, save_model, write
 from tests.tracks import city
+
+
+@pytest.fixture(autouse=True)
+def signals_that_end() -> Iterator[None]:
+    """Signals as a terminal sends them; under nohup, or in the background, some are ignored."""
+    usual = {each: signal.signal(each, signal.SIG_DFL) for each in SIGNALS}
+    yield
+    for each, handler in usual.items():
+        signal.signal(each, handler)
 
 
 @pytest.fixture

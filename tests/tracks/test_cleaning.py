@@ -53,19 +53,21 @@ def test_each_rule_takes_what_it_should_and_says_so(
     pd.testing.assert_frame_equal(table, before)
 
 
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
 @pytest.mark.parametrize("max_speed", [30.0, 340.0])
 @pytest.mark.parametrize(
     ("axis", "at"), [("latitude", 0.0), ("longitude", 0.0), ("longitude", 60.0)]
 )
 def test_the_limit_of_speed_is_where_it_is_said_to_be(
-    axis: str, at: float, max_speed: float
+    axis: str, at: float, max_speed: float, unit: str
 ) -> None:
     """Due north or due east, for 50 seconds, a thousandth below the limit and above it."""
     radius = 6_371_008.8 * (np.cos(np.radians(at)) if axis == "longitude" else 1.0)
     for share, dropped in ((0.999, 0), (1.001, 1)):
         moved = np.degrees(share * max_speed * 50 / radius)
         table = walk(2).assign(latitude=at, longitude=10.0)
-        table["time"] = table["time"].iloc[0] + pd.to_timedelta([0, 50], unit="s")
+        times = table["time"].iloc[0] + pd.to_timedelta([0, 50], unit="s")
+        table["time"] = times.astype(f"datetime64[{unit}, UTC]")
         table.loc[1, axis] += moved
         _, account = clean(table, Rules(max_speed=max_speed))
         assert account.dropped[f"faster than {max_speed:g} m/s"] == dropped

@@ -23,9 +23,12 @@ def read(path: Path, most: int, error: type[PristeError], what: str = "JSON") ->
 def parsed(content: bytes, error: type[PristeError]) -> Any:
     """Return the value of a JSON text; may also raise ValueError."""
     at_most(_depth(content), MAX_NESTING, "the nesting of its lists", "make it flat", error)
-    return json.loads(
+    value = json.loads(
         content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_number
     )
+    if b"\\u" in content:  # an escaped surrogate without its other half is no text
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def _depth(content: bytes) -> int:

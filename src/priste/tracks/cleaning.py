@@ -126,7 +126,8 @@ def clean(table: pd.DataFrame, rules: Rules | None = None) -> tuple[pd.DataFrame
 
 def _too_fast(table: pd.DataFrame, owner: list[str], max_speed: float) -> NDArray[np.bool_]:
     tracks = table.groupby(owner, sort=False).ngroup().to_numpy()
-    seconds = table["time"].astype("int64").to_numpy() / 1e6
+    microseconds = table["time"].astype("datetime64[us, UTC]").astype("int64")
+    seconds = microseconds.to_numpy() / 1e6
     radians = np.radians(table[["latitude", "longitude"]].to_numpy())
     return np.asarray(_outrun(tracks, seconds, radians[:, 0], radians[:, 1], max_speed))
 

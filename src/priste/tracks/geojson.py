@@ -28,7 +28,7 @@ def read(path: Path) -> pd.DataFrame:
             names.update(fixes[0] if fixes else ())
             at_most(len(names), MAX_COLUMNS, "different properties", "remove some", TrackError)
             rows += fixes
-    with refusing(f"{path.name} holds text that is none", TrackError):
+    with refusing(f"{path.name} cannot be made a table", TrackError):
         return pd.DataFrame(rows)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
 from priste.checks import listing, shown
@@ -139,7 +140,7 @@ def _names(values: "pd.Series[Any]", where: str) -> "pd.Series[Any]":
 
 
 def _degrees(values: "pd.Series[Any]", what: str, where: str) -> "pd.Series[Any]":
-    numbers = pd.to_numeric(values, errors="coerce")
-    if len(values) and values.notna().any() and numbers.isna().all():
+    numbers = pd.to_numeric(values, errors="coerce").astype("float64")
+    if values.notna().any() and not np.isfinite(numbers).any():
         raise TrackError(f"the {what} of {where} holds no numbers; degrees are expected")
-    return numbers.astype("float64")
+    return numbers
