@@ -26,6 +26,7 @@ from priste import (
     Protector,
     Retry,
     at,
+    audit,
     presence,
     privacy_loss,
 )
@@ -376,3 +377,14 @@ def test_the_plan_of_the_next_release_is_the_one_it_is_drawn_from() -> None:
         assert isinstance(plan, CertifiedPlan)
         np.testing.assert_array_equal(plan.emission[:, release.cell], release.column)
     assert guard.step == 3
+
+
+def test_only_a_stream_as_it_began_can_be_audited() -> None:
+    guard = protector(calibration=EveryOutput())
+    later = Protect(at({1}, 9), 1.0, name="later")
+    guard.add(later)  # before the first release: as if it had been asked for at the start
+    assert len(guard.beginning().watched) == 2
+    guard.release(0)
+    guard.add(Protect(at({1}, 12), 1.0, name="much later"))
+    with pytest.raises(ProtectionError, match="other events or models than it began with"):
+        audit(guard, 2)

@@ -103,6 +103,7 @@ class Protector:
         if share >= 1 / 3:
             raise ProtectionError(f"eta is taken three times, so it is below 1/3; got {share:g}")
         self.protections = asked
+        self._has_moved_on = False
         self.eta = share if self.calibration.is_guarantee else 0.0
         self._randomness = Randomness(seed)
         self._left = self.beginning()  # the public state after the last step
@@ -153,7 +154,12 @@ class Protector:
         return f"Protector({events}, {calibration}, next step {self.step})"
 
     def beginning(self) -> PublicState:
-        """Return the public state before the first step."""
+        """Return the public state before the first step, to audit what follows from it."""
+        if self._has_moved_on:
+            raise ProtectionError(
+                "the stream has gone on with other events or models than it began with, or was "
+                "loaded; make a Protector as it was at the start to audit it"
+            )
         return PublicState.start(
             self.mobilities, self.mechanism, self.protections, self.prior, self.eta
         )
@@ -204,6 +210,7 @@ class Protector:
         stream._set_up(state.mobilities, state.mechanism, state.prior, calibration)
         stream.protections = tuple({w.name: w.protection for w in state.watched}.values())
         stream.eta, stream._left, stream._planned = state.eta, state, None
+        stream._has_moved_on = True
         stream._randomness = Randomness.at(draws)
         return stream
 
@@ -234,6 +241,7 @@ class Protector:
             state = state.adding(protection)
         self._left, self._planned = state, None
         self.protections += added
+        self._has_moved_on |= self.step > 0
 
     def exchange(self, mobility: Mobility | Sequence[Mobility]) -> None:
         """Go on with another model of how people move, for what is not live yet.
@@ -244,6 +252,7 @@ class Protector:
         models = tuple(mobility) if isinstance(mobility, Iterable) else (mobility,)
         self._left, self._planned = self._left.exchanged(models), None
         self.mobilities = models
+        self._has_moved_on |= self.step > 0
 
     def account(self) -> Account:
         """Return the state of every event: what it was charged, what it has left."""
