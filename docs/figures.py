@@ -8,8 +8,8 @@ import matplotlib.colors
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from month_figure import month
 from scaling_table import scaling_figure
+from stream_figures import month, year
 
 from priste import (
     Grid,
@@ -162,3 +162,4 @@ if __name__ == "__main__":
     remap()
     scaling_figure()
     month(IMAGES / "month.png")
+    year(IMAGES / "year.png")

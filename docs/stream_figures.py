@@ -1,5 +1,6 @@
-"""The picture of a month: each weekday's secret with its band, and the odds inside it."""
+"""The pictures of a stream: a month of its secrets, and what a step costs over a year."""
 
+import json
 import math
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 from priste import Grid, KnownPrior, Mobility, PlanarLaplace, Protect, Protector, presence
 from priste.randomness import Randomness
 
+DATA = Path(__file__).parent / "data" / "endless.json"
 DAY, DAYS, EPSILON = 24, 30, 1.0
 CITY = Grid(8, 8)
 HOME, WORK = CITY.cell(1, 1), CITY.cell(6, 6)
@@ -64,4 +66,21 @@ def month(path_of_picture: Path) -> None:
         ylim=(-1.25, 1.25),
         xticks=range(0, DAYS + 1, 7),
     )
+    figure.savefig(path_of_picture, dpi=120)
+
+
+def year(path_of_picture: Path) -> None:
+    """Draw the time of a step and the live events, week by week, as the benchmark kept them."""
+    curve = json.loads(DATA.read_text())
+    weeks = np.arange(1, len(curve["seconds"]) + 1)
+    figure, axes = plt.subplots(figsize=(11, 2.8), layout="constrained")
+    axes.plot(
+        weeks, 1000 * np.array(curve["seconds"]), "-o", color="#2b6ca3", ms=3, label="ms a step"
+    )
+    axes.step(weeks, curve["live"], where="mid", color="#e39b2d", label="live events at most")
+    axes.set(title="A year of ten-minute steps on 400 cells: a step costs what it cost in week 2")
+    axes.set(xlabel="week", yscale="log", yticks=[1, 2, 5, 10, 20, 50])
+    axes.set_yticklabels(["1", "2", "5", "10", "20", "50"])
+    axes.minorticks_off()
+    axes.legend(frameon=False, fontsize=8)
     figure.savefig(path_of_picture, dpi=120)
