@@ -243,6 +243,7 @@ def protect(
     say(f"Private: {delivery.private}/ (mean error {result.errors.mean():.2f} km)")
     if result.continued is not None:
         say(f"Stream:  {stream}, which goes on at {result.continued.end:%Y-%m-%d %H:%M}; keep it")
+        say("         (a day of a stream has no report page; `priste explain` shows its account)")
 
 
 def _warnings(others: list[Path]) -> list[str]:
