@@ -200,6 +200,9 @@ def _checked_csr(values: Any, what: str, error: type[PristeError]) -> Matrix:
     """
     try:
         own = values.copy()
+        starts = np.asarray(getattr(own, "indptr", [0]))
+        if (starts < 0).any() or (starts[1:] < starts[:-1]).any():  # scipy's check can overflow
+            raise ValueError("its rows do not begin one after the other")
         if own.format == "coo":
             own = sparse.coo_array((own.data, own.coords), shape=own.shape)  # this checks them
         elif hasattr(own, "check_format"):

@@ -213,6 +213,27 @@ def test_a_damaged_or_foreign_state_is_refused_in_words(tmp_path: Path) -> None:
         rewritten(path, **{name: array})
         refused("does not hold the state of a stream")
     guard.save(path)
+    with np.load(path) as file:
+        meta = json.loads(file["meta"].tobytes())
+    (first, *_) = meta["watched"]
+    settled = {"name": "x", "state": "settled", "epsilon": 1.0, "activation": 0, "merging": 0}
+    for wrong in (
+        {"step": "3"},
+        {"eta": -0.1},
+        {"asked": 1.5},
+        {"distances": [float(10**300) * 10**300]},
+        {"settled": [settled | {"moved": 1.0, "tracked_from": 0, "settled_at": [2]}]},
+        {"settled": [settled | {"moved": 1.0, "tracked_from": 0, "settled_at": 2, "name": [1]}]},
+        {"watched": [first | {"model": 1}]},
+        {"watched": [first | {"name": ["soon"]}]},
+        {"watched": [first | {"activation": None}]},
+        {"watched": [first | {"step": "2"}]},
+    ):
+        text = json.dumps(meta | wrong).encode()
+        guard.save(path)
+        rewritten(path, meta=np.frombuffer(text, dtype=np.uint8))
+        refused("does not hold the state of a stream")
+    guard.save(path)
     LOADED(path, HOURS, NOISE)
 
 

@@ -232,6 +232,14 @@ def test_a_sparse_matrix_with_an_index_astray_is_refused(kind: str) -> None:
     assert Mobility(sparse.csr_array(np.eye(3))).n_cells == 3
 
 
+@pytest.mark.parametrize("start", [-(2**31), 2**31 - 1, -1])
+@pytest.mark.parametrize("row", [1, 2, 4])
+def test_rows_that_begin_anywhere_are_refused_however_far_away(row: int, start: int) -> None:
+    matrix = sparse.csr_array(np.full((4, 4), 0.25))
+    matrix.indptr[row] = start
+    refused(MobilityError, "is not a sparse matrix of numbers", lambda: Mobility(matrix))
+
+
 # --- certificates ----------------------------------------------------------------------------
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from random import Random
 
 from priste.storage import event_json
-from priste.tracks import clean, load_certificate, load_model, read, read_events
+from priste.tracks import clean, load_certificate, load_model, load_stream, read, read_events
 from priste.tracks.certificate_file import to_text
 from verification.fuzz.mutations import blind, tokens
 from verification.fuzz.spoilers import (
+    spoil_archive,
     spoil_certificate,
     spoil_geojson,
     spoil_gpx,
     spoil_lines,
-    spoil_model,
     spoil_parquet,
     spoil_secrets,
 )
@@ -28,6 +28,7 @@ from verification.fuzz.valid import (
     STEPS,
     certificate,
     model_bytes,
+    stream_bytes,
     track,
     written,
 )
@@ -88,6 +89,13 @@ def read_model(path: Path) -> None:
     str(loaded.fingerprint)
 
 
+def read_stream(path: Path) -> None:
+    """Load a stream, say how it stands and let a step pass."""
+    loaded = load_stream(path)
+    str(loaded.account())
+    loaded.state.arrive()
+
+
 def read_certificate(path: Path) -> None:
     """Load a certificate, say what it means and write it again."""
     shown = load_certificate(path)
@@ -109,7 +117,10 @@ READERS: dict[str, Reader] = {
         ),
         Reader("plt", ".plt", read_track, _text(".plt"), (blind, tokens, tokens, spoil_lines)),
         Reader("parquet", ".parquet", read_track, _text(".parquet"), (blind, spoil_parquet)),
-        Reader("model", ".npz", read_model, model_bytes, (blind, spoil_model, spoil_model)),
+        Reader("model", ".npz", read_model, model_bytes, (blind, spoil_archive, spoil_archive)),
+        Reader(
+            "stream", ".stream", read_stream, stream_bytes, (blind, spoil_archive, spoil_archive)
+        ),
         Reader(
             "certificate",
             ".json",

@@ -113,13 +113,15 @@ def _as_toml(content: Any) -> str:
     return json.dumps(content)
 
 
-def spoil_model(content: bytes, random: Random) -> bytes:
-    """Change arrays of a model under a checksum that is right, or the archive itself."""
+def spoil_archive(content: bytes, random: Random) -> bytes:
+    """Change arrays of a model or a stream under a right checksum, or the archive itself."""
     with np.load(io.BytesIO(content)) as archive:
         arrays = {name: archive[name] for name in archive.files if name != "checksum"}
     if random.random() < 0.4:
-        meta = as_json(value(json.loads(arrays["meta"].tobytes()), random), random)
-        arrays["meta"] = np.frombuffer(meta, dtype=np.uint8)
+        texts = [name for name in arrays if name.endswith(("meta", "description"))]
+        name = random.choice(sorted(texts))
+        meta = as_json(value(json.loads(arrays[name].tobytes()), random), random)
+        arrays[name] = np.frombuffer(meta, dtype=np.uint8)
     for _ in range(random.choice((0, 1, 1, 2))):
         name = random.choice(sorted(arrays))
         arrays[name] = _spoilt_array(arrays[name], random)

@@ -10,7 +10,16 @@ import pandas as pd
 from scipy import sparse
 
 from priste import Grid, Mobility
-from priste.tracks import Clock, LocalMap, Model, as_track, protect_track, save_model, write
+from priste.tracks import (
+    Clock,
+    LocalMap,
+    Model,
+    as_track,
+    protect_track,
+    save_model,
+    save_stream,
+    write,
+)
 from priste.tracks.certificate_file import to_json
 
 EVENTS = """
@@ -92,6 +101,22 @@ def written(suffix: str) -> bytes:
         path = Path(folder) / f"track{suffix}"
         write(track(), path)
         return path.read_bytes()
+
+
+@cache
+def stream_bytes() -> bytes:
+    """Return a stream after its first day as a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        events, file = Path(folder) / "events.toml", Path(folder) / "me.stream"
+        events.write_text(
+            EVENTS.split("[windows.trip]")[0] + "[events.visit]\n"
+            'kind = "presence"\nregion = "clinic"\nwindow = "morning"\nepsilon = 1.0\n'
+        )
+        protected = protect_track(track(), model(), events, stream=file, seed=1)
+        if protected.continued is None:
+            raise TypeError("a day of a stream can be continued")
+        save_stream(protected.continued, file)
+        return file.read_bytes()
 
 
 @cache

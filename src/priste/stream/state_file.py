@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priste.calibration.warm_start import Belief, WarmStart
+from priste.checks import shown, whole
 from priste.errors import StreamFileError
 from priste.evidence import EventModel, Evidence
 from priste.mechanisms.mechanism import Mechanism
@@ -124,30 +125,31 @@ def state_of(
     _refuse_other(meta["made with"], parts, name)
     arrays = {key: np.array(array) for key, array in content.items()}  # aligned, and our own
     models = {fingerprint(m): m for m in (*earlier, *parts.mobilities)}
-    step = meta["step"]
     with refusing(f"{name} does not hold the state of a stream", StreamFileError):
+        step = _whole(meta["step"], least=-1)
         beliefs = tuple(
-            _beliefs(mobility, arrays, f"beliefs {m}", max(step, 0), meta["distances"][m])
+            _beliefs(mobility, arrays, f"beliefs {m}", max(step, 0), _number(meta["distances"][m]))
             for m, mobility in enumerate(parts.mobilities)
         )
         _check(arrays, "belief", (parts.mobilities[0].n_states,))
         watched = tuple(
-            _watched(entry, arrays, f"event {i}", models) for i, entry in enumerate(meta["watched"])
+            _watched(entry, arrays, f"event {i}", models, len(parts.mobilities))
+            for i, entry in enumerate(meta["watched"])
         )
         state = PublicState(
             parts.mechanism,
             parts.mobilities,
             parts.prior,
-            meta["eta"],
+            _number(meta["eta"]),
             beliefs,
             arrays["belief"],
             watched,
-            tuple(Entry(**entry) for entry in meta["settled"]),
+            tuple(map(_settled, meta["settled"])),
             step,
             _warm_start(meta["warm start"], arrays.get("used")),
-            math.inf if meta["least_epsilon"] is None else meta["least_epsilon"],
-            meta["asked"],
-            meta["was_exchanged"],
+            math.inf if meta["least_epsilon"] is None else _number(meta["least_epsilon"]),
+            _whole(meta["asked"]),
+            bool(meta["was_exchanged"]),
         )
     return state, meta["notes"]
 
@@ -159,6 +161,29 @@ def _check(arrays: Arrays, name: str, shape: tuple[int, ...], dtype: type = np.f
         raise StreamFileError(f"its {name!r} is {array.dtype} of shape {array.shape}")
     if dtype is np.float64 and not ((array >= 0) & (array < np.inf)).all():
         raise StreamFileError(f"its {name!r} has numbers that are not weights")
+
+
+def _whole(value: object, least: int = 0) -> int:
+    return whole(value, "a number of the state", StreamFileError, least=least)
+
+
+def _number(value: object) -> float:
+    """Return a charge, a share or a distance."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise StreamFileError(f"it has {shown(value)} where a number is expected")
+    return value
+
+
+def _settled(values: Mapping[str, Any]) -> Entry:
+    """Return the line of a settled event."""
+    entry = Entry(**values)
+    for number in (entry.epsilon, entry.activation, entry.merging, entry.moved):
+        _number(number)
+    for count in (entry.tracked_from, entry.settled_at, entry.beliefs, entry.model):
+        _whole(count)
+    if not isinstance(entry.name, str) or entry.state != "settled":
+        raise StreamFileError(f"it has {shown(entry.name)} among its settled events")
+    return entry
 
 
 def _beliefs(
@@ -214,7 +239,11 @@ def _watched_json(watched: Watched) -> dict[str, Any]:
 
 
 def _watched(
-    entry: Mapping[str, Any], arrays: Arrays, prefix: str, models: Mapping[str, Mobility]
+    entry: Mapping[str, Any],
+    arrays: Arrays,
+    prefix: str,
+    models: Mapping[str, Mobility],
+    n_models: int,
 ) -> Watched:
     name = entry["name"] if entry["is_named"] else None
     event = event_json.from_json(entry["event"])
@@ -226,7 +255,7 @@ def _watched(
                 f"{entry['name']!r} is still tracked with a model from before an exchange; give "
                 f"it as one of the earlier models"
             )
-        model = EventModel(event, models[entry["mobility"]], first=entry["begins"])
+        model = EventModel(event, models[entry["mobility"]], first=_whole(entry["begins"]))
         _check_evidence(arrays, prefix, model, entry["step"])
         true, false = arrays[f"{prefix} faint"].astype(bool)
         evidence = Evidence(
@@ -239,8 +268,16 @@ def _watched(
             arrays[f"{prefix} exponents"],
             arrays.get(f"{prefix} released"),
         )
-    charges = entry["activation"], entry["merging"], entry["reserve"]
-    return Watched(protection, entry["name"], entry["model"], entry["begins"], *charges, evidence)
+    activation, merging, reserve = (
+        _number(entry[name]) for name in ("activation", "merging", "reserve")
+    )
+    title = entry["name"]
+    if not isinstance(title, str) or entry["model"] not in range(n_models):
+        raise StreamFileError(f"it follows {shown(title)} under a model that is not there")
+    begins = _whole(entry["begins"])
+    return Watched(
+        protection, title, entry["model"], begins, activation, merging, reserve, evidence
+    )
 
 
 def _check_evidence(arrays: Arrays, prefix: str, model: EventModel, step: int) -> None:
