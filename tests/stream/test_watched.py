@@ -8,6 +8,7 @@ from priste import AnyPrior, KnownPrior, Mobility, NearPrior, Protect, at, prese
 from priste.checks import Array
 from priste.events import Event
 from priste.priors import Prior
+from priste.stream import Account, Entry
 from priste.stream.beliefs import Beliefs
 from priste.stream.watched import Watched
 from tests.oracles import joint_by_enumeration
@@ -102,3 +103,24 @@ def test_it_waits_until_its_step_and_is_charged_for_beliefs_that_merged() -> Non
     assert now.promise.epsilon == pytest.approx(now.left - 0.03, abs=1e-15)
     assert now.moved() == pytest.approx(0.02 + beliefs.charge, abs=1e-12)
     assert now.entry(settled_at=6).state == "settled"
+
+
+def test_the_account_says_what_is_tracked_for_how_many_beliefs() -> None:
+    entries = (
+        Entry("long", "settled", 1.0, 0.01, 0.0, 1.0, 3, 9),
+        Entry("now", "live", 1.0, 0.0, 0.0, 0.5, 4, None, 9),
+        Entry("soon", "waiting", 1.0, 0.0125, 0.0, 0.0125, 12),
+    )
+    account = Account(7, entries)
+    assert str(account).splitlines() == [
+        "event state   ε charged left   moved at most tracked",
+        "long  settled 1 0.01    0.99   1             3 to 9",
+        "now   live    1 0       1      0.5           from 4, for 9 beliefs",
+        "soon  waiting 1 0.013   0.9875 0.0125        from 12",
+    ]
+    assert repr(account) == "<Account at step 7: 1 waiting, 1 live, 1 settled>"
+    assert account["now"].left == 1.0
+    assert [entry.name for entry in account.of("waiting")] == ["soon"]
+    assert "<td>from 4, for 9 beliefs</td>" in account._repr_html_()
+    with pytest.raises(KeyError, match="no event 'never'"):
+        account["never"]

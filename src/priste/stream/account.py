@@ -64,9 +64,8 @@ class Account:
         return f"<Account at step {self.step}: {counts}>"
 
     def __str__(self) -> str:
-        return "\n".join(
-            " ".join(f"{cell:<{width}}" for cell, width in row) for row in self._laid()
-        )
+        lines = (" ".join(f"{cell:<{width}}" for cell, width in row) for row in self._laid())
+        return "\n".join(line.rstrip() for line in lines)
 
     def _laid(self) -> Iterator[list[tuple[str, int]]]:
         rows = [HEAD, *map(_row, self.entries)]
@@ -87,8 +86,11 @@ HEAD = ("event", "state", "ε", "charged", "left", "moved at most", "tracked")
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    end = "" if entry.settled_at is None else f" to {entry.settled_at}"
-    verb = "from " if entry.settled_at is None else ""
+    tracked = f"from {entry.tracked_from}"
+    if entry.beliefs > 1:
+        tracked += f", for {entry.beliefs} beliefs"
+    if entry.settled_at is not None:
+        tracked = f"{entry.tracked_from} to {entry.settled_at}"
     return (
         entry.name,
         entry.state,
@@ -96,5 +98,5 @@ def _row(entry: Entry) -> tuple[str, ...]:
         f"{entry.activation + entry.merging:.2g}",
         f"{entry.left:.4g}",
         f"{entry.moved:.4g}",
-        f"{verb}{entry.tracked_from}{end}",
+        tracked,
     )

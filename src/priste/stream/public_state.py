@@ -1,5 +1,6 @@
 """What everybody can know about a protected stream; it depends on the releases alone."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -20,6 +21,8 @@ from priste.stream.activation import latest_activation
 from priste.stream.beliefs import Beliefs
 from priste.stream.watched import Watched
 from priste.worst_case import GUARD, worst_case
+
+_log = logging.getLogger(__name__)
 
 DEFAULT_ETA = 0.01
 """The share of an event's ε that its activation may cost, and the merging of beliefs."""
@@ -134,6 +137,7 @@ class PublicState:
         self, protection: Protect, name: str, model: int, beliefs: Beliefs
     ) -> Watched:
         """Track an event from now on with the odds it had at the start of the stream."""
+        _log.info("an event cannot wait: tracked from step %d on, for all beliefs", beliefs.step)
         mobility, now = beliefs.mobility, beliefs.step
         event = EventModel(protection.event, mobility, first=now)
         chances = event.chances
