@@ -161,6 +161,32 @@ class Evidence:
         tensor = model.read(model.first, weights[:, None, :])
         return cls(model, a, not_a, faint, model.first, tensor, exponents)
 
+    @property
+    def has_one_past(self) -> bool:
+        """Whether all beliefs agree about the past, so that promises bound a release linearly.
+
+        They may differ in the odds that they started with, see `merged`.
+        """
+        return len(self.a) == 1 or (
+            len(self.a) == 2 and bool((self.tensor[0] == self.tensor[1]).all())
+        )
+
+    def merged(self, centre: Array) -> "Evidence":
+        """Return the evidence with one past, `centre` (world, state), for all beliefs.
+
+        Of the odds that they started with only the smallest and the largest matter then.
+        """
+        log_odds = np.log(self.a) - np.log(self.not_a)
+        ends = [int(np.argmin(log_odds)), int(np.argmax(log_odds))]
+        return replace(
+            self,
+            a=self.a[ends],
+            not_a=self.not_a[ends],
+            faint=tuple(faint[ends] for faint in self.faint),
+            tensor=np.stack([centre, centre]),
+            exponents=np.zeros(2, dtype=np.int64),
+        )
+
     def refuse_foregone(self) -> "Evidence":
         """Return this evidence, or raise if no belief in the set leaves the event open."""
         for chances, verdict in ((self.a, "cannot happen"), (self.not_a, "cannot fail")):

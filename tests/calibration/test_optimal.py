@@ -242,7 +242,7 @@ def test_what_a_step_learned_saves_work_at_the_next_one(monkeypatch: pytest.Monk
     remap = OptimalRemap(GRID.distances, outputs=16, gap=1e-4)
     prior = NearPrior(UNIFORM, 0.1)
     protector = Protector(
-        MOBILITY, ALONE, Protect(EVENT, 0.5), prior=prior, calibration=remap, seed=0
+        MOBILITY, ALONE, Protect(EVENT, 0.5), prior=prior, calibration=remap, eta=0, seed=0
     )
     counts = {"warm": 0, "cold": 0}
     for cell in (3, 3, 7, 6, 6):

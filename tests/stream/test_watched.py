@@ -1,5 +1,7 @@
 """An event that waits, is live and settles, beside enumeration of all paths."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from verification.observers import largest_changes
@@ -103,6 +105,38 @@ def test_it_waits_until_its_step_and_is_charged_for_beliefs_that_merged() -> Non
     assert now.promise.epsilon == pytest.approx(now.left - 0.03, abs=1e-15)
     assert now.moved() == pytest.approx(0.02 + beliefs.charge, abs=1e-12)
     assert now.entry(settled_at=6).state == "settled"
+
+
+@pytest.mark.parametrize("prior", PRIORS[:2])
+def test_one_past_bounds_what_every_belief_learns(prior: Prior) -> None:
+    """Whatever is released later, no belief's loss exceeds that of the one by more than charged."""
+    random, above = np.random.default_rng(4), []
+    for event in (at({0}, 5), presence({0, 1}, [4, 5])):
+        for _ in range(20):
+            moves, mobility = model(random)
+            full = live(event, 50.0, Beliefs.start(mobility, prior), random.random((2, 3)))
+            one = full.merged(np.inf)
+            assert (full.rows, one.rows) == (len(prior.vertices(3)), 2)
+            assert one.evidence is not None
+            assert one.evidence.has_one_past
+            assert one.merging > 0
+            assert one.promise.epsilon == 50 - one.merging
+            assert one.merged(np.inf) is one
+            assert full.merged(0.9 * one.merging) is full
+            for step in range(3, STEPS):
+                column = random.random(3) ** 3
+                full, one = (each.observe(column).arrive(step) for each in (full, one))
+                assert full.moved() <= one.moved() + 1e-12  # the charge is part of it
+                above.append((full.moved() - one.moved() + one.merging) / one.merging)
+    assert max(above) > 0.005  # without the charge it would not be a bound
+
+
+def test_one_past_is_refused_where_no_room_is_left_for_its_charge() -> None:
+    _, mobility = model(np.random.default_rng(6))
+    full = live(at({0}, 5), 50.0, Beliefs.start(mobility, AnyPrior()), np.array([[0.2, 0.5, 1.0]]))
+    tight = replace(full, protection=Protect(at({0}, 5), full.moved() + 1e-6))
+    assert tight.is_kept
+    assert tight.merged(np.inf) is tight
 
 
 def test_the_account_says_what_is_tracked_for_how_many_beliefs() -> None:

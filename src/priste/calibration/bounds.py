@@ -42,6 +42,7 @@ class Bound:
     false: Array
     factor: float
     both: bool
+    has_one_past: bool = False
 
     @classmethod
     def of(cls, protection: Protect, evidence: Evidence, mechanism: Array | None) -> "Bound":
@@ -61,6 +62,7 @@ class Bound:
             false,
             math.exp(protection.epsilon - 3 * GUARD),
             protection.sides == "both",
+            evidence.has_one_past,
         )
 
     def cuts(self, first: int, second: int, weights: Array, *, rising: bool) -> Array:
@@ -79,11 +81,22 @@ class Bound:
         return np.asarray(self.cuts(belief.first, belief.second, weights, rising=belief.rising)[0])
 
     def central(self) -> list[Array]:
-        """Return the cuts of a belief in the middle, a start for every column."""
+        """Return the cuts of a belief in the middle, a start for every column.
+
+        Where all agree about the past these are all there are: odds may rise from the smallest
+        that anybody started with, and fall from the largest.
+        """
         parts = (self.a, self.not_a, self.true, self.false)
-        a, not_a, true, false = (part.sum(axis=0) for part in parts)
+        rise = fall = tuple(part.sum(axis=0) for part in parts)
+        if self.has_one_past:
+            one, other = 0, len(self.a) - 1
+            if self.a[one] * self.not_a[other] > self.a[other] * self.not_a[one]:
+                one, other = other, one
+            rise, fall = (tuple(part[v] for part in parts) for v in (one, other))
+        a, not_a, true, false = rise
         cuts = [not_a * true - self.factor * a * false]
         if self.both:
+            a, not_a, true, false = fall
             cuts.append(a * false - self.factor * not_a * true)
         return [cut / np.abs(cut).max() for cut in cuts if np.abs(cut).max() > 0]
 

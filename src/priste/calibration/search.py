@@ -57,7 +57,7 @@ class Search:
         self.deadline = time.monotonic() + effort.time_limit
         self.weights = weights(situation)
         self.emission = situation.mechanism.emission()
-        self.is_linear = all(len(evidence.a) == 1 for evidence in situation.evidence)
+        self.is_linear = all(evidence.has_one_past for evidence in situation.evidence)
         n_cells = losses.shape[1]
         gives_cells = self.emission.shape[1] == n_cells
         used = self.emission.any(axis=0) if gives_cells else np.ones(n_cells, dtype=bool)

@@ -17,6 +17,9 @@ from priste.evidence import Evidence, carried
 from priste.mobility import Mobility
 from priste.priors import Prior
 
+CHARGE = 4
+"""How many times their distance it costs to let one belief stand for others."""
+
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
@@ -51,7 +54,7 @@ class Beliefs:
     @property
     def charge(self) -> float:
         """What an event pays that is tracked with these beliefs."""
-        return 4 * self.distance
+        return CHARGE * self.distance
 
     def observe(self, column: Array) -> "Beliefs":
         """Return the beliefs after a release whose probability from each cell is `column`.
@@ -81,9 +84,7 @@ class Beliefs:
 
     def normalised(self) -> Array:
         """Return the beliefs about the state at `step`; those that are refuted are left out."""
-        totals = self.weights.sum(axis=1, keepdims=True)
-        held = totals[:, 0] > 0
-        return np.asarray(self.weights[held] / totals[held])
+        return normalised(self.weights)
 
     def merged(self, most: float) -> "Beliefs":
         """Return one belief for all if its charge is at most `most`, else these."""
@@ -93,14 +94,21 @@ class Beliefs:
         if not len(rows):
             return self
         centre = rows.mean(axis=0)
-        distance = _distance(rows, centre)
-        if 4 * distance > most:
+        delta = distance(rows, centre)
+        if CHARGE * delta > most:
             return self
         exponents = np.zeros(1, dtype=np.int64)
-        return replace(self, weights=centre[None, :], exponents=exponents, distance=distance)
+        return replace(self, weights=centre[None, :], exponents=exponents, distance=delta)
 
 
-def _distance(rows: Array, centre: Array) -> float:
+def normalised(weights: Array) -> Array:
+    """Return rows of weights, each divided by its sum; rows of zeros are left out."""
+    totals = weights.sum(axis=1, keepdims=True)
+    held = totals[:, 0] > 0
+    return np.asarray(weights[held] / totals[held])
+
+
+def distance(rows: Array, centre: Array) -> float:
     """Return the δ within which every row is a multiple of `centre`, rounded up."""
     possible = centre > 0
     rows = rows[:, possible]

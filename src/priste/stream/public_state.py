@@ -167,8 +167,8 @@ class PublicState:
             return beliefs
         if not beliefs.are_one and not self.was_exchanged:
             for w in watched:
-                if w.model == model and w.evidence is not None and not w.activation:
-                    return beliefs.carried_by(w.evidence)
+                if w.model == model and w.since_the_start is not None:
+                    return beliefs.carried_by(w.since_the_start)
         return beliefs.advance()
 
     def arrive(self) -> "PublicState":
@@ -189,7 +189,9 @@ class PublicState:
             belief=belief,
             beliefs=beliefs,
             watched=tuple(
-                w.activated(beliefs[w.model]) if w.is_waiting and w.begins == step else w
+                w.activated(beliefs[w.model])
+                if w.is_waiting and w.begins == step
+                else w.merged(self.eta * w.protection.epsilon)
                 for w in watched
             ),
         )
@@ -197,7 +199,7 @@ class PublicState:
 
     def _renumbering(self, before: tuple[Watched, ...]) -> "PublicState":
         """Return the state with a warm start that fits the protections that are live now."""
-        old, new = ([(w.name, w.model) for w in live] for live in (before, self.live))
+        old, new = ([(w.name, w.model, w.rows) for w in live] for live in (before, self.live))
         if self.warm_start is None or old == new:
             return self
         numbers = {k: new.index(each) for k, each in enumerate(old) if each in new}
