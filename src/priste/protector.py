@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from priste.calibration import Calibration, OptimalRemap, Plan
-from priste.checks import Array, fraction, is_whole
+from priste.checks import Array, is_whole
 from priste.errors import ProtectionError, StreamFileError
 from priste.mechanisms.mechanism import Mechanism
 from priste.mobility import Mobility
@@ -15,7 +15,7 @@ from priste.priors import NearPrior, Prior
 from priste.protection import Protect
 from priste.randomness import Randomness, Seed
 from priste.stream import Account, PublicState
-from priste.stream.public_state import DEFAULT_ETA
+from priste.stream.share import DEFAULT_ETA, checked_eta, eta_for
 from priste.stream.state_file import Parts, load_state, save_state
 
 DEFAULT_RHO = 0.1
@@ -99,12 +99,9 @@ class Protector:
         asked = tuple(protections) if isinstance(protections, Iterable) else (protections,)
         if not asked or not all(isinstance(p, Protect) for p in asked):
             raise ProtectionError("protections must be one or more Protect(event, epsilon)")
-        share = fraction(eta, "eta", ProtectionError, open_at_one=True)
-        if share >= 1 / 3:
-            raise ProtectionError(f"eta is taken three times, so it is below 1/3; got {share:g}")
         self.protections = asked
         self._has_moved_on = False
-        self.eta = share if self.calibration.is_guarantee else 0.0
+        self.eta = eta_for(self.calibration, checked_eta(eta, ProtectionError))
         self._randomness = Randomness(seed)
         self._left = self.beginning()  # the public state after the last step
         self._planned: tuple[PublicState, Plan] | None = None

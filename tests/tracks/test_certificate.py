@@ -381,7 +381,7 @@ def test_a_certificate_states_the_losses_it_was_released_with(track: ProtectedTr
         assert largest - 1e-12 <= stated <= largest + 2 * charged + 1e-12
     written = [p["largest_loss"] for p in to_json(track.certificate)["protections"]]
     assert written == list(track.certificate.largest)
-    assert f"The largest loss while it was tracked is {written[0]:.4f}." in str(track.certificate)
+    assert f"While it was tracked the loss was at most {written[0]:.4f}." in str(track.certificate)
     assert track.certificate.without_events().largest == ()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from priste.checks import shown
 from priste.errors import EventError
 from priste.events import AllOf, AnyOf, At, AtLeast, Event, Not, at, at_least, presence, writable
+from priste.protection import Protect
 
 
 def to_json(event: Event) -> dict[str, Any]:
@@ -35,6 +36,12 @@ def from_json(value: Any) -> Event:
         return writable(_from_json(value))
     except RecursionError:
         raise EventError("the event is nested too deeply") from None
+
+
+def same_promise(one: Protect, other: Protect) -> bool:
+    """Tell whether two protections promise the same, however their events were put together."""
+    promised = [(p.epsilon, p.sides, to_json(p.event)) for p in (one, other)]
+    return promised[0] == promised[1]
 
 
 def _from_json(value: Any) -> Event:

@@ -19,13 +19,11 @@ from priste.protection import Protect
 from priste.stream.account import Account, Entry
 from priste.stream.activation import latest_activation
 from priste.stream.beliefs import Beliefs
+from priste.stream.share import DEFAULT_ETA
 from priste.stream.watched import Watched
 from priste.worst_case import GUARD, worst_case
 
 _log = logging.getLogger(__name__)
-
-DEFAULT_ETA = 0.01
-"""The share of an event's ε that its activation may cost, and the merging of beliefs."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -270,7 +270,7 @@ class Certificate:
             verb = "change" if p.sides == "both" else "rise"
             bound = f"{as_factor(p.epsilon)}: {promise(p.epsilon, sides=p.sides)}"
             realised = (
-                f" The largest loss while it was tracked is {self.largest[i]:.4f}."
+                f" While it was tracked the loss was at most {self.largest[i]:.4f}."
                 if self.largest
                 else ""
             )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, nan
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -66,21 +67,35 @@ class Verdict:
         return f"<Verdict on “{short(self.name)}”: {kept}, largest loss {self.largest:.4f}>"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Check:
-    """Whether a certificate is kept, with a verdict on each protection."""
+class Judgement(Protocol):
+    """A promise that was checked."""
 
-    verdicts: tuple[Verdict, ...]
+    @property
+    def name(self) -> str:
+        """What the event is called."""
+
+    @property
+    def largest(self) -> float:
+        """The largest loss of all steps."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the loss stayed within ε."""
+
+
+Judged = TypeVar("Judged", bound=Judgement)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdicts(Generic[Judged]):
+    """Whether promises are kept, with a verdict on each."""
+
+    verdicts: tuple[Judged, ...]
 
     @property
     def kept(self) -> bool:
         """Whether every promise was kept."""
         return all(verdict.kept for verdict in self.verdicts)
-
-    @property
-    def losses(self) -> dict[str, Array]:
-        """The loss after each step, by the name of the event."""
-        return {verdict.name: verdict.losses for verdict in self.verdicts}
 
     @property
     def largest(self) -> dict[str, float]:
@@ -92,7 +107,16 @@ class Check:
 
     def __repr__(self) -> str:
         kept = sum(verdict.kept for verdict in self.verdicts)
-        return f"<Check: {kept} of {len(self.verdicts)} promises kept>"
+        return f"<{type(self).__name__}: {kept} of {len(self.verdicts)} promises kept>"
+
+
+class Check(Verdicts[Verdict]):
+    """Whether a certificate is kept, with a verdict on each protection."""
+
+    @property
+    def losses(self) -> dict[str, Array]:
+        """The loss after each step, by the name of the event."""
+        return {verdict.name: verdict.losses for verdict in self.verdicts}
 
     def _repr_html_(self) -> str:
         rows = [

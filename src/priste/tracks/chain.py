@@ -17,7 +17,7 @@ from priste.storage import event_json
 from priste.stream.account import Entry, State
 from priste.stream.public_state import PublicState
 from priste.tracks.certificate import Certificate
-from priste.tracks.certificate_check import Check
+from priste.tracks.certificate_check import Check, Verdicts
 from priste.tracks.certificate_file import digest_of
 from priste.tracks.html_table import html_table
 from priste.tracks.link import Link, Standing
@@ -57,28 +57,8 @@ class StreamVerdict:
         return f"<StreamVerdict on “{short(self.name)}”: {kept}, {self.state}>"
 
 
-@dataclass(frozen=True, repr=False)
-class StreamCheck:
+class StreamCheck(Verdicts[StreamVerdict]):
     """Whether the promises of a stream are kept, with a verdict on each event ever asked for."""
-
-    verdicts: tuple[StreamVerdict, ...]
-
-    @property
-    def kept(self) -> bool:
-        """Whether every promise was kept."""
-        return all(verdict.kept for verdict in self.verdicts)
-
-    @property
-    def largest(self) -> dict[str, float]:
-        """The largest loss of each event, by name."""
-        return {verdict.name: verdict.largest for verdict in self.verdicts}
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.verdicts))
-
-    def __repr__(self) -> str:
-        kept = sum(verdict.kept for verdict in self.verdicts)
-        return f"<StreamCheck: {kept} of {len(self.verdicts)} promises kept>"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -201,7 +181,8 @@ class _Replay:
         for (name, protection), standing in zip(certificate.named(), link.standings, strict=True):
             if name in there:
                 there.remove(name)
-                if not _same(self.asked[name], (protection, standing.asked)):
+                before, asked = self.asked[name]
+                if asked != standing.asked or not event_json.same_promise(before, protection):
                     raise CertificateError(
                         f"certificate {link.number} promises something else about “{name}” than "
                         f"the one in which it was asked for"
@@ -250,11 +231,3 @@ class _Replay:
                     f"{sum(c[0] for c in charges):.4g}; from the releases it is {found.state} and "
                     f"charged {sum(c[1] for c in charges):.4g}"
                 )
-
-
-def _same(one: tuple[Protect, int], other: tuple[Protect, int]) -> bool:
-    """Tell whether two promises are the same, asked for at the same step."""
-    a, b = one[0], other[0]
-    return (a.epsilon, a.sides, one[1]) == (b.epsilon, b.sides, other[1]) and event_json.to_json(
-        a.event
-    ) == event_json.to_json(b.event)

@@ -8,6 +8,7 @@ from priste.checks import is_whole, shown
 from priste.errors import CertificateError
 from priste.events import MAX_STEP
 from priste.stream.account import Entry, State
+from priste.stream.share import checked_eta
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,7 @@ class Link:
             )
         if self.before is not None and not is_sha256(self.before):
             raise CertificateError(f"the certificate before is named by {shown(self.before)}")
-        if not isinstance(self.eta, float | int) or not 0 <= self.eta < 0.5:
-            raise CertificateError(f"eta lies between 0 and 1/2, got {shown(self.eta)}")
+        checked_eta(self.eta, CertificateError)
 
 
 def is_sha256(value: object) -> bool:

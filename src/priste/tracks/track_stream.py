@@ -16,7 +16,7 @@ from priste.randomness import Randomness
 from priste.storage import event_json
 from priste.storage.fingerprint import fingerprint
 from priste.stream import Account, PublicState
-from priste.stream.public_state import DEFAULT_ETA
+from priste.stream.share import eta_for
 from priste.tracks.adversary import Adversary
 from priste.tracks.event_layout import HORIZON, Asked, lay_out
 from priste.tracks.link import Link, Standing
@@ -63,8 +63,7 @@ class TrackStream:
         """Return a stream that begins with a step at `start`."""
         mobility = model.mobility_from(start)
         prior = adversary.prior(mobility)
-        eta = DEFAULT_ETA if calibration.is_guarantee else 0.0
-        state = PublicState.start((mobility,), mechanism, (), prior, eta)
+        state = PublicState.start((mobility,), mechanism, (), prior, eta_for(calibration))
         draws = Randomness(seed).position
         return cls((model,), adversary, model.clock(start), calibration, state, draws=draws)
 
@@ -210,13 +209,8 @@ class TrackStream:
 
 
 def _refuse_changed(each: Asked, before: Protect) -> None:
-    now = each.protection
-    if (now.epsilon, now.sides, event_json.to_json(now.event)) != (
-        before.epsilon,
-        before.sides,
-        event_json.to_json(before.event),
-    ):
+    if not event_json.same_promise(each.protection, before):
         raise EventsFileError(
-            f"{each.field}: “{now.name}” was asked for with another place, time, epsilon or sides, "
-            f"and what was promised stays promised; give the changed event another name"
+            f"{each.field}: “{before.name}” was asked for with another place, time, epsilon or "
+            f"sides, and what was promised stays promised; give the changed event another name"
         )
