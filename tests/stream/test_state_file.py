@@ -248,7 +248,7 @@ def test_a_failed_save_leaves_the_last_state(
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(np, "savez_compressed", full)
     with pytest.raises(OSError, match="no space"):
         guard.save(tmp_path / "state")
     assert (tmp_path / "state").read_bytes() == before

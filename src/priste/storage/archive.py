@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from priste.errors import ModelFileError
+from priste.errors import ModelFileError, PristeError
 from priste.storage.limits import MAX_MODEL_BYTES, MAX_PHASES, MIB, at_most, content_of
 
 MAX_ARRAYS = 3 * MAX_PHASES + 4
@@ -63,6 +63,15 @@ class Archive:
             content = file.read()  # to its end, where the archive's own checksum is verified
         return np.frombuffer(content, dtype=dtype).reshape(shape)
 
+    def content(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays by name."""
+        return {name: self[name] for name in self.claims}
+
+    def needs(self, *names: str) -> None:
+        """Refuse an archive without a checksum, or without one of the arrays."""
+        if not {"checksum", *names} <= set(self.claims):
+            raise ModelFileError("it has no checksum or no description")
+
     def _claim(self, name: str) -> Claim:
         entry = self._entries[name]
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -75,6 +84,24 @@ class Archive:
         if math.prod(claim.shape) * claim.dtype.itemsize != entry.file_size - header:
             raise ModelFileError(f"{name[:80]!r} claims a size that it does not have")
         return claim
+
+
+def write_archive(file: IO[bytes], content: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays with the checksum of them all."""
+    digest = np.frombuffer(checksum(content), dtype=np.uint8)
+    np.savez_compressed(file, checksum=digest, **content)  # type: ignore[arg-type]
+
+
+def verified(
+    content: Mapping[str, NDArray[Any]], name: str, error: type[PristeError]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the file `name` but their checksum, which must be theirs."""
+    others = {each: array for each, array in content.items() if each != "checksum"}
+    if content["checksum"].tobytes() != checksum(others):
+        raise error(
+            f"{name} has been changed or damaged since it was written: its checksum differs"
+        )
+    return others
 
 
 def checksum(content: Mapping[str, NDArray[Any]]) -> bytes:

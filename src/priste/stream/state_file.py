@@ -25,7 +25,7 @@ from priste.mobility import Mobility
 from priste.priors import Prior
 from priste.protection import Protect
 from priste.storage import event_json, plain_json
-from priste.storage.archive import Archive, checksum
+from priste.storage.archive import Archive, verified, write_archive
 from priste.storage.atomic_files import atomic_file
 from priste.storage.fingerprint import fingerprint
 from priste.storage.limits import refusing
@@ -59,10 +59,8 @@ class Parts(NamedTuple):
 
 def save_state(path: str | Path, state: PublicState, parts: Parts, **notes: Any) -> None:
     """Write a state: the whole file or none. `notes` are plain values to keep with it."""
-    content = arrays_of(state, parts, notes)
-    digest = np.frombuffer(checksum(content), dtype=np.uint8)
     with atomic_file(path) as partial, partial.open("wb") as file:
-        np.savez(file, checksum=digest, **content)  # type: ignore[arg-type]
+        write_archive(file, arrays_of(state, parts, notes))
 
 
 def load_state(
@@ -72,13 +70,9 @@ def load_state(
     path = Path(path)
     with refusing(f"{path.name} is not the saved state of a stream", StreamFileError):
         archive = Archive(path)
-        if not {"checksum", "meta"} <= set(archive.claims):
-            raise StreamFileError("it has no checksum or no description")
-        content = {name: archive[name] for name in archive.claims}
-    if content.pop("checksum").tobytes() != checksum(content):
-        raise StreamFileError(
-            f"{path.name} has been changed or damaged since it was written: its checksum differs"
-        )
+        archive.needs("meta")
+        content = archive.content()
+    content = verified(content, path.name, StreamFileError)
     return state_of(content, parts, earlier, path.name)
 
 

@@ -16,7 +16,7 @@ from priste.errors import ModelFileError
 from priste.grid import Grid
 from priste.mobility import Mobility
 from priste.storage import plain_json
-from priste.storage.archive import Archive, Claim, checksum
+from priste.storage.archive import Archive, Claim, verified, write_archive
 from priste.storage.atomic_files import atomic_file
 from priste.storage.limits import MAX_PHASES, MIB, at_most, refusing
 from priste.tracks.model import FORMAT, Model, arrays_of
@@ -41,10 +41,8 @@ def save_model(model: Model, path: str | Path) -> None:
 
 def write_model(model: Model, path: Path) -> None:
     """Write the model into a file that is there for it."""
-    content = arrays_of(model)
-    digest = np.frombuffer(checksum(content), dtype=np.uint8)
     with path.open("wb") as file:
-        np.savez_compressed(file, checksum=digest, **content)  # type: ignore[arg-type]
+        write_archive(file, arrays_of(model))
 
 
 def load_model(path: str | Path) -> Model:
@@ -52,8 +50,7 @@ def load_model(path: str | Path) -> Model:
     path = Path(path)
     with refusing(f"{path.name} is not a model file", ModelFileError):
         archive = Archive(path)
-        if not {"checksum", "meta"} <= set(archive.claims):
-            raise ModelFileError("it has no checksum or no description")
+        archive.needs("meta")
         size = math.prod(archive.claims["meta"].shape)
         remedy = "leave out its provenance"
         at_most(size, MIB, "the size of its description", remedy, ModelFileError)
@@ -62,11 +59,8 @@ def load_model(path: str | Path) -> Model:
         if claims.pop("checksum") != (np.dtype(np.uint8), (32,)):
             raise ModelFileError("its checksum is not one")
         check_claims(claims, meta["matrices"])
-        content = {name: archive[name] for name in archive.claims}
-    if content.pop("checksum").tobytes() != checksum(content):
-        raise ModelFileError(
-            f"{path.name} has been changed or damaged since it was written: its checksum differs"
-        )
+        content = archive.content()
+    content = verified(content, path.name, ModelFileError)
     with refusing(f"{path.name} does not hold a model", ModelFileError):
         model = model_of(content, meta)
     _log.info("read a model: %d cells, a step of %s", model.place.grid.n_cells, model.step)

@@ -20,7 +20,7 @@ from priste.checks import Array, is_whole, shown
 from priste.errors import StreamFileError
 from priste.priors import AnyPrior, KnownPrior, NearPrior, Prior
 from priste.storage import plain_json
-from priste.storage.archive import Archive, Claim, checksum
+from priste.storage.archive import Archive, Claim, checksum, verified, write_archive
 from priste.storage.atomic_files import AtomicFiles
 from priste.storage.limits import (
     MAX_STREAM_ARRAYS,
@@ -102,7 +102,7 @@ def write_stream(stream: TrackStream, path: Path, files: AtomicFiles) -> None:
             f"these steps are released already"
         )
     with files.add(path, private=True).open("wb") as file:
-        np.savez_compressed(file, checksum=np.frombuffer(digest, np.uint8), **content)  # type: ignore[arg-type]
+        write_archive(file, content)
     note = {"stream": FORMAT, "last_step": state.step, "checksum": digest.hex()}
     files.add(note_beside(path), private=True).write_text(json.dumps(note), encoding="utf-8")
 
@@ -126,8 +126,7 @@ def load_stream(path: str | Path) -> TrackStream:
     path = Path(path)
     with refusing(f"{path.name} is not the file of a stream", StreamFileError):
         archive = Archive(path, most_bytes=MAX_STREAM_BYTES, most_arrays=MAX_STREAM_ARRAYS)
-        if not {"checksum", "description"} <= set(archive.claims):
-            raise StreamFileError("it has no checksum or no description")
+        archive.needs("description")
         size = archive.claims["description"].shape[0]
         at_most(size, MIB, "the size of its description", "it is not ours", StreamFileError)
         said = plain_json.parsed(archive["description"].tobytes(), StreamFileError)
@@ -138,12 +137,9 @@ def load_stream(path: str | Path) -> TrackStream:
                 f"priste that wrote it"
             )
         metas = _checked_models(archive, said["models"])
-        content = {name: archive[name] for name in archive.claims}
-    digest = content.pop("checksum").tobytes()
-    if digest != checksum(content):
-        raise StreamFileError(
-            f"{path.name} has been changed or damaged since it was written: its checksum differs"
-        )
+        content = archive.content()
+        digest = content["checksum"].tobytes()
+    content = verified(content, path.name, StreamFileError)
     with refusing(f"{path.name} does not hold a stream", StreamFileError):
         models = tuple(
             model_of(_under(content, f"model {m} "), meta) for m, meta in enumerate(metas)
