@@ -6,20 +6,18 @@ from math import inf
 from pathlib import Path
 from typing import Any, Self
 
-from priste.calibration import Calibration, OptimalRemap, Plan
+from priste.calibration import Calibration, Plan
 from priste.checks import Array, is_whole
 from priste.errors import ProtectionError, StreamFileError
 from priste.mechanisms.mechanism import Mechanism
 from priste.mobility import Mobility
-from priste.priors import NearPrior, Prior
+from priste.priors import Prior
 from priste.protection import Protect
 from priste.randomness import Randomness, Seed
 from priste.stream import Account, PublicState
+from priste.stream.parts import Parts
 from priste.stream.share import DEFAULT_ETA, checked_eta, eta_for
-from priste.stream.state_file import Parts, load_state, save_state
-
-DEFAULT_RHO = 0.1
-"""The fraction of the belief about the start that is free, unless a prior is given."""
+from priste.stream.state_file import load_state, save_state
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ class Protector:
         eta: float = DEFAULT_ETA,
         seed: Seed | None = None,
     ) -> None:
-        self._set_up(mobility, mechanism, prior, calibration)
+        self._run_with(Parts.of(mobility, mechanism, prior, calibration))
         asked = tuple(protections) if isinstance(protections, Iterable) else (protections,)
         if not asked or not all(isinstance(p, Protect) for p in asked):
             raise ProtectionError("protections must be one or more Protect(event, epsilon)")
@@ -106,44 +104,8 @@ class Protector:
         self._left = self.beginning()  # the public state after the last step
         self._planned: tuple[PublicState, Plan] | None = None
 
-    def _set_up(
-        self,
-        mobility: Mobility | Sequence[Mobility],
-        mechanism: Mechanism,
-        prior: Prior | None,
-        calibration: Calibration | None,
-    ) -> None:
-        models = tuple(mobility) if isinstance(mobility, Iterable) else (mobility,)
-        self.mobilities: tuple[Mobility, ...] = models
-        if not self.mobilities or not all(isinstance(m, Mobility) for m in self.mobilities):
-            raise ProtectionError(
-                "mobility must be a Mobility or several; wrap a matrix: Mobility(matrix)"
-            )
-        if not isinstance(mechanism, Mechanism):
-            raise ProtectionError(
-                f"mechanism must be one of priste.mechanisms, got {_kind(mechanism)}; "
-                f"wrap a matrix: EmissionMatrix(matrix)"
-            )
-        for name, value, method, example in (
-            ("prior", prior, "vertices", "AnyPrior() or KnownPrior(belief)"),
-            ("calibration", calibration, "plan", "OptimalRemap()"),
-        ):
-            if value is not None and (isinstance(value, type) or not hasattr(value, method)):
-                raise ProtectionError(f"{name} must be like {example}, got {_kind(value)}")
-        n_cells = mechanism.emission().shape[0]
-        for model in self.mobilities:
-            if n_cells != model.n_cells:
-                raise ProtectionError(
-                    f"the mechanism has {n_cells} cells, the mobility {model.n_cells}; "
-                    f"make both for the same map"
-                )
-        self.mechanism = mechanism
-        self.prior: Prior = (
-            NearPrior(self.mobilities[0].initial, DEFAULT_RHO) if prior is None else prior
-        )
-        self.calibration: Calibration = (
-            default_calibration(mechanism) if calibration is None else calibration
-        )
+    def _run_with(self, parts: Parts) -> None:
+        self.mobilities, self.mechanism, self.prior, self.calibration = parts
 
     def __repr__(self) -> str:
         events = "1 event" if len(self.protections) == 1 else f"{len(self.protections)} events"
@@ -188,15 +150,14 @@ class Protector:
         step known to be released: an older copy of the state would release it again, and is
         refused.
         """
-        stream = cls.__new__(cls)
-        stream._set_up(mobility, mechanism, prior, calibration)
-        state, notes = load_state(path, stream._parts(), earlier)
+        parts = Parts.of(mobility, mechanism, prior, calibration)
+        state, notes = load_state(path, parts, earlier)
         if last_seen is not None and state.step < last_seen:
             raise StreamFileError(
                 f"{Path(path).name} is an old copy: it ends with step {state.step}, and step "
                 f"{last_seen} has been released; to go on from it would release steps again"
             )
-        return cls.at(state, stream.calibration, notes["draws"])
+        return cls.at(state, parts.calibration, notes["draws"])
 
     @classmethod
     def at(
@@ -204,7 +165,7 @@ class Protector:
     ) -> Self:
         """Return a protector that goes on from a public state, with draws from where they were."""
         stream = cls.__new__(cls)
-        stream._set_up(state.mobilities, state.mechanism, state.prior, calibration)
+        stream._run_with(Parts(state.mobilities, state.mechanism, state.prior, calibration))
         stream.protections = tuple({w.name: w.protection for w in state.watched}.values())
         stream.eta, stream._left, stream._planned = state.eta, state, None
         stream._has_moved_on = True
@@ -327,12 +288,3 @@ class Protector:
             f"the true cell of step {self.step} is not on the map: {problem}; "
             f"cells are 0 to {n_cells - 1} (the value is kept out of this message)"
         )
-
-
-def default_calibration(mechanism: Mechanism) -> Calibration:
-    """Return the calibration that serves people best."""
-    return OptimalRemap(loss="same cell" if mechanism.distances is None else "distance")
-
-
-def _kind(value: object) -> str:
-    return value.__name__ if isinstance(value, type) else type(value).__name__

@@ -31,8 +31,8 @@ from priste.cli.options import (
     refuse_same,
 )
 from priste.errors import TrackError
-from priste.protector import DEFAULT_RHO
 from priste.report.delivery import Delivery
+from priste.stream.parts import DEFAULT_RHO
 from priste.tracks import expose_track, load_model, protect_track
 from priste.tracks.adversary import Adversary
 from priste.wording import as_odds, promise

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,7 @@ from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import shown, whole
 from priste.errors import StreamFileError
 from priste.evidence import EventModel, Evidence
-from priste.mechanisms.mechanism import Mechanism
 from priste.mobility import Mobility
-from priste.priors import Prior
 from priste.protection import Protect
 from priste.storage import event_json, plain_json
 from priste.storage.archive import Archive, verified, write_archive
@@ -31,30 +29,13 @@ from priste.storage.fingerprint import fingerprint
 from priste.storage.limits import refusing
 from priste.stream.account import Entry
 from priste.stream.beliefs import Beliefs
+from priste.stream.parts import Parts
 from priste.stream.public_state import PublicState
 from priste.stream.watched import Watched
 
 FORMAT = 1
 
 Arrays = dict[str, NDArray[Any]]
-
-
-class Parts(NamedTuple):
-    """What a stream runs with, besides its state."""
-
-    mobilities: tuple[Mobility, ...]
-    mechanism: Mechanism
-    prior: Prior
-    calibration: object
-
-    def fingerprints(self) -> dict[str, Any]:
-        """Return the fingerprint of each part."""
-        return {
-            "mobility": [fingerprint(mobility) for mobility in self.mobilities],
-            "mechanism": fingerprint(self.mechanism),
-            "prior": fingerprint(self.prior),
-            "calibration": fingerprint(self.calibration),
-        }
 
 
 def save_state(path: str | Path, state: PublicState, parts: Parts, **notes: Any) -> None:

@@ -7,7 +7,7 @@ from priste.checks import fraction, listing, shown
 from priste.errors import PriorError
 from priste.mobility import Mobility
 from priste.priors import AnyPrior, KnownPrior, NearPrior, Prior
-from priste.protector import DEFAULT_RHO
+from priste.stream.parts import DEFAULT_RHO
 
 AdversaryKind = Literal["known", "near", "any"]
 

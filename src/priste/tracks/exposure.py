@@ -8,9 +8,9 @@ import pandas as pd
 from priste.checks import Array
 from priste.mechanisms import Mechanism
 from priste.protection import Protect, names_of
-from priste.protector import DEFAULT_RHO
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
 from priste.randomness import Randomness
+from priste.stream.parts import DEFAULT_RHO
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model

@@ -16,7 +16,8 @@ from priste.errors import ProtectionError, TrackError
 from priste.mechanisms import Mechanism, PlanarLaplace
 from priste.progress import Progress, progress_line
 from priste.protection import Protect, names_of
-from priste.protector import DEFAULT_RHO, Protector, Release, default_calibration
+from priste.protector import Protector, Release
+from priste.stream.parts import DEFAULT_RHO, default_calibration
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_file import digest_of

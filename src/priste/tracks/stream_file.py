@@ -30,7 +30,8 @@ from priste.storage.limits import (
     content_of,
     refusing,
 )
-from priste.stream.state_file import Parts, arrays_of, state_of
+from priste.stream.parts import Parts
+from priste.stream.state_file import arrays_of, state_of
 from priste.tracks import model as models_as
 from priste.tracks.adversary import Adversary
 from priste.tracks.certificate import CALIBRATIONS, MECHANISMS
