@@ -159,7 +159,7 @@ def test_an_expression_is_one_of_each_day(tmp_path: Path) -> None:
         ),
         (
             f'a = {{ {OFFICE} }}\nx = {{ kind = "expression", expression = "a or b" }}',
-            "events.x.expression.* may use only names of events",
+            "events.x.expression: 'b' is not an event; there are a, x",
         ),
     ],
 )

@@ -20,7 +20,7 @@ from priste.protection import Protect
 from priste.storage.limits import MAX_NAMED, MAX_NESTING, at_most
 from priste.tracks import plain_toml
 from priste.tracks.events_file import Reader, parsed
-from priste.tracks.fields import field, in_field
+from priste.tracks.fields import field
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
 from priste.tracks.steps import Clock
@@ -206,29 +206,3 @@ class _Daily(Reader):
 
     def _counted(self, event: Any, name: str) -> Any:
         return event if isinstance(event, bool) else super()._counted(event, name)
-
-    def _expression(self, text: str, where: str) -> Any:
-        return in_field(where, self._combined, parsed(text, where), where)
-
-    def _combined(self, node: ast.expr, where: str) -> Event | bool:
-        match node:
-            case ast.Name(name) if name in self.events:
-                return self.occurrence(name)
-            case ast.UnaryOp(ast.Not(), inner):
-                event = self._combined(inner, where)
-                return not event if isinstance(event, bool) else ~event
-            case ast.BoolOp(operator, parts):
-                is_and = isinstance(operator, ast.And)
-                found = [self._combined(part, where) for part in parts]
-                if (not is_and) in found:
-                    return not is_and
-                events = [event for event in found if not isinstance(event, bool)]
-                return _joined(events, is_and) if events else is_and
-        raise EventsFileError(f"{where} may use only names of events, and, or, not and brackets")
-
-
-def _joined(events: list[Event], is_and: bool) -> Event:
-    event, *others = events
-    for other in others:
-        event = event & other if is_and else event | other
-    return event

@@ -32,7 +32,8 @@ every day is an event of its own, with the epsilon for each.
 import ast
 import datetime
 from collections.abc import Mapping
-from functools import partial
+from functools import partial, reduce
+from operator import and_, or_
 from pathlib import Path
 from typing import Any, get_args
 
@@ -315,33 +316,35 @@ class Reader:
         return in_field(where, moment.tz_localize, in_field("time_zone", zone, self.time_zone))
 
     def _expression(self, text: str, where: str) -> Event:
-        tree = parsed(text, where)
-
-        def build(node: ast.expr) -> Event:
-            match node:
-                case ast.Name(name) if name in self.events:
-                    return self.event(name)
-                case ast.Name(name):
-                    known = listing(sorted(self.events), 12)
-                    raise EventsFileError(
-                        f"{where}: {shown(name)} is not an event; there are {known}"
-                    )
-                case ast.UnaryOp(ast.Not(), inner):
-                    return ~build(inner)
-                case ast.BoolOp(operator, [first, *others]):
-                    event = build(first)
-                    for other in others:
-                        part = build(other)
-                        event = event & part if isinstance(operator, ast.And) else event | part
-                    return event
-            raise EventsFileError(
-                f"{where} may use only names, and, or, not and brackets: {shown(text)}"
-            )
-
         try:
-            return in_field(where, build, tree)
+            event: Event = in_field(where, self._combined, parsed(text, where), text)
+            return event
         except RecursionError:
             raise EventsFileError(f"{where} is nested too deeply") from None
+
+    def _combined(self, node: ast.expr, text: str) -> Any:
+        """Return an event, or a truth value where a part of it has one for all paths."""
+        match node:
+            case ast.Name(name) if name in self.events:
+                return self.event(name)
+            case ast.Name(name):
+                known = listing(sorted(self.events), 12)
+                raise EventsFileError(f"{shown(name)} is not an event; there are {known}")
+            case ast.UnaryOp(ast.Not(), inner):
+                part = self._combined(inner, text)
+                return not part if isinstance(part, bool) else ~part
+            case ast.BoolOp(operator, nodes):
+                parts = [self._combined(each, text) for each in nodes]
+                return _joined(parts, isinstance(operator, ast.And))
+        raise EventsFileError(f"it may use only names, and, or, not and brackets: {shown(text)}")
+
+
+def _joined(parts: list[Event | bool], is_and: bool) -> Event | bool:
+    """Return all parts or any part of an expression as one."""
+    if (not is_and) in parts:
+        return not is_and
+    events = [part for part in parts if not isinstance(part, bool)]
+    return reduce(and_ if is_and else or_, events) if events else is_and
 
 
 def parsed(text: str, where: str) -> ast.expr:
