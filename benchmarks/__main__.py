@@ -9,6 +9,7 @@ ALL = [
     "events",
     "every_output",
     "endless",
+    "held_out",
     "tracks",
     "optimal",
     "utility",

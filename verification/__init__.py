@@ -16,6 +16,7 @@ CHECKS = (
     "sampler",
     "streams",
     "endless",
+    "habits",
     "hidden_histories",
     "remap",
     "mobility_fit",

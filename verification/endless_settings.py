@@ -129,10 +129,13 @@ def tight_merging(eta: float = 0.3) -> Setting:
     )
 
 
-def random_setting(random: np.random.Generator) -> Setting:
-    """Return a stream in which much happens, none of whose first events is foregone."""
+def random_setting(random: np.random.Generator, models: tuple[int, ...] = ()) -> Setting:
+    """Return a stream in which much happens, none of whose first events is foregone.
+
+    It has one of the numbers of `models`; one or two without.
+    """
     while True:
-        setting = _setting(random)
+        setting = _setting(random, models)
         try:
             setting.protector()
         except EventError:
@@ -140,11 +143,13 @@ def random_setting(random: np.random.Generator) -> Setting:
         return setting
 
 
-def _setting(random: np.random.Generator) -> Setting:
+def _setting(random: np.random.Generator, models_wanted: tuple[int, ...]) -> Setting:
     n_cells = int(random.choice([2, 3, 4], p=[0.5, 0.3, 0.2]))
     horizon = int(random.integers(7, 15))
     order = 2 if n_cells < 4 and random.random() < 0.15 else 1
     n_models = int(random.choice([1, 2], p=[0.75, 0.25])) if order == 1 else 1
+    if models_wanted:
+        n_models = int(random.choice(models_wanted))
     models = tuple(_mobility(random, n_cells, horizon, order) for _ in range(n_models))
     prior, vertices = _prior(random, n_cells)
     exchange = None

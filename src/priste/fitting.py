@@ -17,6 +17,9 @@ from scipy import sparse
 from priste.checks import Array, Matrix, listing, whole
 from priste.errors import MobilityError, UnobservedRowsWarning
 
+RINGS = (0.5, 1.5, 2.6, 4.0, 6.0, 10.0, 20.0, 60.0)
+"""Where rings around a cell end, in cells: moves into the same ring are alike."""
+
 Codes = NDArray[np.int64]
 DENSE_ABOVE = 0.2
 """A matrix with a larger share of non-zeros is kept dense: BLAS is faster there."""
@@ -81,6 +84,20 @@ def fit(
     )
 
 
+def by_distance(distances: Array, sequences: Sequence[Any]) -> Array:
+    """Return how people move if only the distance counts; it is given in cells."""
+    paths, _ = _checked(sequences, len(distances), 1, 1.0, None)
+    ring = np.digitize(distances, RINGS)
+    moved = np.full(len(RINGS) + 1, 0.5)  # half a move to every ring, seen or not
+    for path in paths:
+        np.add.at(moved, ring[path[:-1], path[1:]], 1.0)
+    rows = np.zeros(distances.shape)
+    for k, weight in enumerate(moved / moved.sum()):
+        there = ring == k
+        rows += weight * there / np.maximum(there.sum(axis=1, keepdims=True), 1)
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
 def _warn(unobserved: Sequence[int], n_cells: int, rows: int, period: int | None) -> None:
     reports = []
     if unobserved:
@@ -96,6 +113,13 @@ def _warn(unobserved: Sequence[int], n_cells: int, rows: int, period: int | None
     warnings.warn("; ".join(reports), UnobservedRowsWarning, stacklevel=4)
 
 
+def checked_smoothing(smoothing: float) -> float:
+    """Return a weight of what was not observed, or refuse it."""
+    if not isinstance(smoothing, int | float | np.number) or not 0 <= smoothing < np.inf:
+        raise MobilityError(f"smoothing must be a finite number of at least 0, got {smoothing!r}")
+    return float(smoothing)
+
+
 def _checked(
     sequences: Sequence[Any],
     n_cells: int,
@@ -103,8 +127,7 @@ def _checked(
     smoothing: float,
     starts: Sequence[int] | None,
 ) -> tuple[list[Codes], list[int]]:
-    if not isinstance(smoothing, int | float | np.number) or not 0 <= smoothing < np.inf:
-        raise MobilityError(f"smoothing must be a finite number of at least 0, got {smoothing!r}")
+    checked_smoothing(smoothing)
     if (order + 1) * np.log2(n_cells) > 62:
         raise MobilityError(
             f"order {order} on {n_cells} cells has more histories than can be numbered; "

@@ -152,6 +152,19 @@ class Mobility:
         return cls(weights / weights.sum(axis=1, keepdims=True), initial)
 
     @classmethod
+    def by_distance(
+        cls, grid: Grid, sequences: Iterable[Sequence[int] | NDArray[np.integer[Any]]]
+    ) -> Self:
+        """Learn from sequences of cells how far people move in a step, and nothing else.
+
+        All cells at a distance are alike. It serves as the `base` of `fit`: people who were never
+        seen to leave a cell leave it as they leave others, not for any cell of the map.
+        """
+        if not isinstance(grid, Grid):
+            raise MobilityError(f"by_distance needs a Grid, got {type(grid).__name__}")
+        return cls(fitting.by_distance(grid.distances / grid.cell_size, list(sequences)))
+
+    @classmethod
     def fit(
         cls,
         sequences: Iterable[Sequence[int] | NDArray[np.integer[Any]]],

@@ -75,8 +75,10 @@ class Protector:
     where all have become alike, an event pays at most a share `eta` of its ε each. With ``eta=0``,
     and with `Retry`, every event is tracked from the start and for ever.
 
-    Several mobility models may be given: the promise then holds for each of them. The first also
-    carries the public belief that a `LocationSet` follows.
+    Several mobility models may be given: the promise then holds for observers who have any one of
+    them in mind. With ``mixtures=True`` it also holds for those who do not know which is true and
+    learn it from the releases; that is a much harder promise. The public belief that a
+    `LocationSet` follows is the mean of theirs.
 
     Random draws come from the operating system; with a `seed` they are reproducible and offer no
     protection against anybody who knows or guesses the seed.
@@ -91,6 +93,7 @@ class Protector:
         prior: Prior | None = None,
         calibration: Calibration | None = None,
         eta: float = DEFAULT_ETA,
+        mixtures: bool = False,
         seed: Seed | None = None,
     ) -> None:
         self._run_with(Parts.of(mobility, mechanism, prior, calibration))
@@ -99,6 +102,7 @@ class Protector:
             raise ProtectionError("protections must be one or more Protect(event, epsilon)")
         self.protections = asked
         self._has_moved_on = False
+        self.mixtures = bool(mixtures)
         self.eta = eta_for(self.calibration, checked_eta(eta, ProtectionError))
         self._randomness = Randomness(seed)
         self._left = self.beginning()  # the public state after the last step
@@ -120,7 +124,12 @@ class Protector:
                 "loaded; make a Protector as it was at the start to audit it"
             )
         return PublicState.start(
-            self.mobilities, self.mechanism, self.protections, self.prior, self.eta
+            self.mobilities,
+            self.mechanism,
+            self.protections,
+            self.prior,
+            self.eta,
+            mixtures=self.mixtures,
         )
 
     def save(self, path: str | Path) -> None:
@@ -129,6 +138,10 @@ class Protector:
         Nothing in it depends on where the user was, except through what was released. If draws
         come from a seed, it says where they have come to.
         """
+        if self.mixtures:
+            raise StreamFileError(
+                "a stream that protects against mixtures of its models cannot be saved yet"
+            )
         save_state(path, self._left, self._parts(), draws=self.draws)
 
     @classmethod
@@ -168,6 +181,7 @@ class Protector:
         stream._run_with(Parts(state.mobilities, state.mechanism, state.prior, calibration))
         stream.protections = tuple({w.name: w.protection for w in state.watched}.values())
         stream.eta, stream._left, stream._planned = state.eta, state, None
+        stream.mixtures = state.mixtures
         stream._has_moved_on = True
         stream._randomness = Randomness.at(draws)
         return stream

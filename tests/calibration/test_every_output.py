@@ -282,7 +282,7 @@ def test_the_choice_is_the_same_for_every_true_cell(monkeypatch: pytest.MonkeyPa
                 [(r.step, r.cell, r.caveats) for r in releases],
                 [(r.private.budget, r.private.attempts, r.private.losses) for r in releases],
                 [e.tensor.tobytes() for e in state.evidence],
-                state.belief.tobytes(),
+                [b.tobytes() for b in state.whereabouts.by_model],
             )
         )
     assert public[0] == public[1] == public[2]

@@ -26,6 +26,7 @@ from priste.calibration import CertifiedPlan, Situation
 from priste.calibration.bounds import Bound
 from priste.calibration.program import Program, SolverError
 from priste.calibration.search import Effort, OnMap, Search, same_answer, weights
+from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import Array
 from priste.dyadic import dyadic
@@ -274,14 +275,15 @@ def test_beliefs_that_mattered_are_remembered_for_the_output_nearest_to_theirs()
     start = WarmStart({0: {0: (near,), 3: (far, near)}, 1: {0: (far,)}})
     place.bounds = [place.bounds[0]]
     beliefs: dict[tuple[int, int], list[Belief]] = {}
-    cuts = place._remembered(start, beliefs)
+    shared = SharedCuts((), 4, place._near())
+    cuts = place._remembered(start, beliefs, shared)
     assert beliefs == {(0, 0): [near], (0, 1): [near], (0, 2): [far, near], (0, 3): [far, near]}
     assert [j for j, _ in cuts] == [0, 1, 2, 2, 3, 3]
     for (_, cut), belief in zip(cuts, [near, near, far, near, far, near], strict=True):
         np.testing.assert_array_equal(cut, place.bounds[0].cut(belief))
-    assert place._remembered(WarmStart({0: {}}), {}) == []
+    assert place._remembered(WarmStart({0: {}}), {}, shared) == []
     place.bounds = [place.bounds[0]] * 2
-    assert len(place._remembered(start, {})) == 10
+    assert len(place._remembered(start, {}, shared)) == 10
 
 
 def test_every_column_that_fails_is_cut_and_its_belief_noted() -> None:

@@ -413,7 +413,7 @@ def _pickled(path: Path) -> None:
 def _of_another_version(path: Path) -> None:
     with np.load(path) as archive:
         content = {name: archive[name] for name in archive.files if name != "checksum"}
-    text = content["meta"].tobytes().replace(b'"format": 1', b'"format": 2')
+    text = content["meta"].tobytes().replace(b'"format": 2', b'"format": 3')
     content["meta"] = np.frombuffer(text, dtype=np.uint8)
     checksum = np.frombuffer(checksum_of(content), dtype=np.uint8)
     with path.open("wb") as file:
@@ -424,7 +424,7 @@ def test_a_model_of_another_version_says_so(run: Run, desk: Path) -> None:
     _of_another_version(desk / "model.npz")
     ended = run("simulate", "-m", desk / "model.npz", "-o", desk / "fake.csv")
     assert ended.code == 3
-    assert "has format 2, this version reads format 1" in " ".join(ended.err.split())
+    assert "has format 3, this version reads format 2" in " ".join(ended.err.split())
     assert not (desk / "fake.csv").exists()
 
 

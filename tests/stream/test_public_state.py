@@ -60,11 +60,13 @@ def test_the_belief_and_the_evidence_are_those_of_enumeration(initial: Array) ->
         state = state.arrive()
         assert state.step == step
         np.testing.assert_allclose(state.situation().belief, expected[2 * step], rtol=1e-12)
-        assert abs(state.belief.sum() - 1) < 1e-15
+        assert abs(state.whereabouts.by_model[0].sum() - 1) < 1e-15
         warm = WarmStart()
         state = state.observe(column, warm)
         assert state.situation().warm_start is warm
-        np.testing.assert_allclose(state.belief, expected[2 * step + 1], rtol=1e-12)
+        np.testing.assert_allclose(
+            state.whereabouts.by_model[0], expected[2 * step + 1], rtol=1e-12
+        )
         for protection, evidence in zip(state.protections, state.evidence, strict=True):
             vectors = evidence.four_vectors()
             for v, vertex in enumerate(np.eye(3)):
@@ -78,9 +80,9 @@ def test_a_release_that_the_belief_deems_impossible_leaves_it() -> None:
     sure = Mobility(np.full((3, 3), 1 / 3), [1.0, 0.0, 0.0])
     state = PublicState.start([sure], NOISE, ASKED, AnyPrior()).arrive()
     after = state.observe(np.array([0.0, 0.4, 0.5]), None)
-    assert after.belief.tolist() == [1.0, 0.0, 0.0]
+    assert after.whereabouts.by_model[0].tolist() == [1.0, 0.0, 0.0]
     faint = state.observe(np.array([1e-200, 0.4, 0.5]), None)
-    assert faint.belief.tolist() == [1.0, 0.0, 0.0]
+    assert faint.whereabouts.by_model[0].tolist() == [1.0, 0.0, 0.0]
 
 
 def test_rounding_does_not_add_up_over_a_long_silence() -> None:
@@ -88,7 +90,7 @@ def test_rounding_does_not_add_up_over_a_long_silence() -> None:
     state = PublicState.start([thirds], NOISE, ASKED[:1], AnyPrior())
     for _ in range(200):
         state = state.arrive()
-    assert state.belief.sum() == pytest.approx(1, abs=1e-14)
+    assert state.whereabouts.by_model[0].sum() == pytest.approx(1, abs=1e-14)
 
 
 def test_a_location_set_follows_the_belief_and_other_mechanisms_stay() -> None:
@@ -107,7 +109,7 @@ def test_the_models_of_one_protection_stand_together() -> None:
         for p, e in zip(state.protections, state.evidence, strict=True)
     ]
     assert found == [(p, p.event, m) for p in ASKED for m in models]
-    np.testing.assert_array_equal(state.belief, INITIAL)
+    np.testing.assert_array_equal(state.whereabouts.by_model[0], INITIAL)
 
 
 def test_an_event_that_is_decided_under_one_model_is_refused() -> None:

@@ -205,7 +205,7 @@ def test_a_damaged_or_foreign_state_is_refused_in_words(tmp_path: Path) -> None:
         ("event 0 exponents", np.zeros(3, dtype=np.int64)),
         ("event 0 a", np.ones(3)),
         ("beliefs 0 weights", -np.ones((4, 4))),
-        ("belief", np.ones(5)),
+        ("whereabouts 0", np.ones(5)),
         ("meta", np.frombuffer(b"[1]", dtype=np.uint8)),
         ("meta", np.frombuffer(b"{}", dtype=np.uint8)),
     ):

@@ -51,6 +51,23 @@ def days(first: int, last: int) -> pd.DataFrame:
 
 @cache
 def model() -> Model:
+    """One habit, learned as simply as can be."""
+    return fit_model(
+        days(0, 10),
+        step="1h",
+        place=PLACE,
+        time_zone=ZONE,
+        time_of_day=False,
+        order=1,
+        smoothing=1.0,
+        base="uniform",
+        habits=1,
+    )
+
+
+@cache
+def habits() -> Model:
+    """A set of habits, as they are by default."""
     return fit_model(days(0, 10), step="1h", place=PLACE, time_zone=ZONE)
 
 

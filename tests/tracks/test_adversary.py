@@ -25,7 +25,7 @@ def test_a_track_is_protected_against_whom_a_bare_protector_protects(tmp_path: P
     model = city.model()
     track = protect_track(city.days(10, 11).head(1), model, city.events_file(tmp_path))
     bare = Protector(
-        model.mobility_from(track.stream.clock.start),
+        model.mobilities_from(track.stream.clock.start)[0],
         PlanarLaplace(model.place.grid, 1.0),
         track.protections,
     )

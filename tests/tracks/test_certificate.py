@@ -191,7 +191,7 @@ def test_the_sentences_say_what_whom_and_under_which_model(track: ProtectedTrack
 
 def test_another_model_is_refused(track: ProtectedTrack) -> None:
     model = city.model()
-    other = Model(model.place, model.step, model.mobility, "UTC", {})
+    other = Model(model.place, model.step, model.mobilities, "UTC", {})
     with pytest.raises(CertificateError, match="made under another model"):
         track.certificate.check(other)
 
@@ -208,8 +208,8 @@ def test_the_published_loop_gets_no_certificate(tmp_path: Path) -> None:
     [
         ("{", "is not a certificate"),
         ("[]", "is not a certificate"),
-        ('{"certificate": 1}', "is a certificate of format 1; this version reads format 3"),
-        ('{"certificate": 3}', "does not hold a certificate"),
+        ('{"certificate": 1}', "is a certificate of format 1; this version reads format 4"),
+        ('{"certificate": 4}', "does not hold a certificate"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:

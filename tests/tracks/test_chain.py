@@ -58,7 +58,7 @@ def test_what_is_said_of_the_first_day_stays_true() -> None:
     found = check(certificates(), city.model())
     columns = [column for each in certificates() for column in each.columns()]
     first = certificates()[0]
-    mobility = city.model().mobility_from(first.clock.start)
+    mobility = city.model().mobilities_from(first.clock.start)[0]
     prior = first.adversary.prior(mobility)
     for verdict in found.verdicts[:2]:
         event, epsilon = verdict.protection.event, verdict.protection.epsilon
@@ -276,14 +276,14 @@ def test_two_evenings_in_one_stream_stay_within_epsilon_together(tmp_path: Path)
     """And do not if each is protected by itself: at midnight one is still at the club."""
     place = LocalMap(Grid(3, 3), 52.52, 13.40)
     sticky = Mobility(0.9 * np.eye(9) + 0.1 / 9)
-    model = Model(place, city.model().step, sticky, city.ZONE, {})
+    model = Model(place, city.model().step, (sticky,), city.ZONE, {})
     events = city.events_file(tmp_path, CLUB)
 
     def worst(days: list[ProtectedTrack]) -> list[float]:
         """The loss of both events over the columns of both certificates, followed in full."""
         columns = [column for day in days for column in day.certificate.columns()]
         first = days[0].certificate
-        mobility = model.mobility_from(first.clock.start)
+        mobility = model.mobilities_from(first.clock.start)[0]
         prior = first.adversary.prior(mobility)
         at_both = [range(20, 24), range(44, 48)]
         return [

@@ -78,7 +78,7 @@ def arrays(tmp_path: Path) -> Arrays:
     """The arrays of a model whose one matrix is sparse."""
     near = sparse.diags_array([0.5, 0.5, 0.5], offsets=[-1, 0, 1], shape=(25, 25)).toarray()
     matrix = sparse.csr_array(near / near.sum(axis=1, keepdims=True))
-    save_model(Model(city.PLACE, HOUR, Mobility(matrix), "UTC", {}), tmp_path / "m.npz")
+    save_model(Model(city.PLACE, HOUR, (Mobility(matrix),), "UTC", {}), tmp_path / "m.npz")
     with np.load(tmp_path / "m.npz") as archive:
         return {name: archive[name] for name in archive.files}
 
@@ -104,18 +104,18 @@ def changed(array: Any, place: int, value: float) -> Any:
 @pytest.mark.parametrize(
     ("name", "place", "value"),
     [
-        ("matrix 0 indices", 3, 10**8),
-        ("matrix 0 indices", 3, 25),
-        ("matrix 0 indices", 0, -(10**8)),
-        ("matrix 0 indptr", 5, 10**8),
-        ("matrix 0 indptr", 5, 0),
-        ("matrix 0 indptr", 0, 1),
-        ("matrix 0 indptr", -1, 10**8),
-        ("matrix 0 data", 0, np.nan),
-        ("matrix 0 data", 0, -1.0),
+        ("habit 0 matrix 0 indices", 3, 10**8),
+        ("habit 0 matrix 0 indices", 3, 25),
+        ("habit 0 matrix 0 indices", 0, -(10**8)),
+        ("habit 0 matrix 0 indptr", 5, 10**8),
+        ("habit 0 matrix 0 indptr", 5, 0),
+        ("habit 0 matrix 0 indptr", 0, 1),
+        ("habit 0 matrix 0 indptr", -1, 10**8),
+        ("habit 0 matrix 0 data", 0, np.nan),
+        ("habit 0 matrix 0 data", 0, -1.0),
         ("initial", 0, np.inf),
-        ("cell_of_state", 3, 10**9),
-        ("cell_of_state", 0, -1),
+        ("habit 0 cell_of_state", 3, 10**9),
+        ("habit 0 cell_of_state", 0, -1),
     ],
 )
 def test_no_index_or_number_of_a_model_leads_astray(
@@ -129,18 +129,18 @@ def test_no_index_or_number_of_a_model_leads_astray(
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda a: {"matrix 0 data": a["matrix 0 data"][:5]},
-        lambda a: {"matrix 0 indptr": a["matrix 0 indptr"][:5]},
-        lambda a: {"matrix 0 indices": a["matrix 0 indices"].astype(float)},
-        lambda a: {"matrix 0 indices": a["matrix 0 indices"].astype(np.uint8)},
-        lambda a: {"matrix 0 data": a["matrix 0 data"].astype("c16")},
-        lambda a: {"matrix 0 data": a["matrix 0 data"].astype("U9")},
-        lambda a: {"matrix 0 data": a["matrix 0 data"].reshape(1, -1)},
+        lambda a: {"habit 0 matrix 0 data": a["habit 0 matrix 0 data"][:5]},
+        lambda a: {"habit 0 matrix 0 indptr": a["habit 0 matrix 0 indptr"][:5]},
+        lambda a: {"habit 0 matrix 0 indices": a["habit 0 matrix 0 indices"].astype(float)},
+        lambda a: {"habit 0 matrix 0 indices": a["habit 0 matrix 0 indices"].astype(np.uint8)},
+        lambda a: {"habit 0 matrix 0 data": a["habit 0 matrix 0 data"].astype("c16")},
+        lambda a: {"habit 0 matrix 0 data": a["habit 0 matrix 0 data"].astype("U9")},
+        lambda a: {"habit 0 matrix 0 data": a["habit 0 matrix 0 data"].reshape(1, -1)},
         lambda _: {"initial": np.zeros((25, 25))},
-        lambda a: {"cell_of_state": a["cell_of_state"].astype(float)},
-        lambda _: {"cell_of_state": np.zeros((0,), dtype=np.int64)},
+        lambda a: {"habit 0 cell_of_state": a["habit 0 cell_of_state"].astype(float)},
+        lambda _: {"habit 0 cell_of_state": np.zeros((0,), dtype=np.int64)},
         lambda _: {"matrix 1": np.zeros((3, 3))},
-        lambda _: {"matrix 0": np.zeros((25, 25))},
+        lambda _: {"habit 0 matrix 0": np.zeros((25, 25))},
         lambda _: {"meta": np.frombuffer(b"[" * 100_000, dtype=np.uint8)},
         lambda _: {"meta": np.frombuffer(b"[1]", dtype=np.uint8)},
         lambda _: {"meta": np.frombuffer(b'{"format": 1}', dtype=np.uint8)},
@@ -156,8 +156,11 @@ def test_arrays_that_make_no_model_are_refused(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"matrices": 1', '"matrices": 2000000000'),
-        ('"matrices": 1', '"matrices": "1"'),
+        ('"matrices": [1]', '"matrices": [2000000000]'),
+        ('"matrices": [1]', '"matrices": []'),
+        ('"matrices": [1]', '"matrices": [1, 1]'),
+        ('"matrices": [1]', f'"matrices": [{"1, " * 40}1]'),
+        ('"matrices": [1]', '"matrices": 1'),
         ('"rows": 5', '"rows": 21000'),
         ('"rows": 5', '"rows": 1' + "0" * 400),
         ('"rows": 5', '"rows": ' + "9" * 5_000),

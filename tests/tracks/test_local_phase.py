@@ -38,11 +38,11 @@ def by_hour() -> Model:
     """A model whose matrix of hour h sends everybody to cell h of 24."""
     place = LocalMap(Grid(4, 6), 52.5, 13.4)
     matrices = [np.tile(np.eye(24)[h], (24, 1)) for h in range(24)]
-    return Model(place, HOUR, Mobility(matrices, repeat=True), BERLIN, {})
+    return Model(place, HOUR, (Mobility(matrices, repeat=True),), BERLIN, {})
 
 
 def test_a_long_stream_follows_daylight_saving() -> None:
-    mobility = by_hour().mobility_from(midnight("2024-03-30"))
+    mobility = by_hour().mobilities_from(midnight("2024-03-30"))[0]
     clock = Clock(midnight("2024-03-30"), HOUR)
     steps = [*range(72), 24 * 250]
     for step, hour in zip(steps, clock.time_of(steps).tz_convert(BERLIN).hour, strict=True):
@@ -51,9 +51,9 @@ def test_a_long_stream_follows_daylight_saving() -> None:
 
 def test_streams_that_begin_at_other_hours_are_told_apart() -> None:
     model = by_hour()
-    first, second = (model.mobility_from(midnight(d)) for d in ("2024-03-30", "2024-03-31"))
+    first, second = (model.mobilities_from(midnight(d))[0] for d in ("2024-03-30", "2024-03-31"))
     assert fingerprint(first) != fingerprint(second)
-    assert fingerprint(first) == fingerprint(model.mobility_from(midnight("2024-03-30")))
+    assert fingerprint(first) == fingerprint(model.mobilities_from(midnight("2024-03-30"))[0])
 
 
 def test_habits_are_learned_by_the_wall_clock_over_a_change() -> None:

@@ -33,13 +33,14 @@ def test_the_time_of_day_is_learned_in_the_zone_that_was_named() -> None:
     )
     assert len(model.mobility.matrices) == 24
     morning = pd.Timestamp("2024-06-03T07:00", tz=BERLIN)
-    from_seven = model.mobility_from(morning)
+    from_seven = model.mobilities_from(morning)[0]
     at_home = np.eye(9)[0]
     assert prior_probability(at(8, 1), from_seven, at_home) > 0.99  # at eight, at work
     assert (
-        prior_probability(at(8, 1), model.mobility_from(morning.tz_convert("UTC")), at_home) > 0.99
+        prior_probability(at(8, 1), model.mobilities_from(morning.tz_convert("UTC"))[0], at_home)
+        > 0.99
     )
-    from_six = model.mobility_from(pd.Timestamp("2024-06-03T06:00", tz=BERLIN))
+    from_six = model.mobilities_from(pd.Timestamp("2024-06-03T06:00", tz=BERLIN))[0]
     assert prior_probability(at(8, 1), from_six, at_home) < 0.01
 
 
@@ -66,7 +67,7 @@ def test_a_map_is_laid_around_the_fixes_if_none_is_given() -> None:
 
 
 def saved(tmp_path: Path) -> Path:
-    model = Model(PLACE, pd.Timedelta("1h"), Mobility(np.eye(9)), "UTC", {})
+    model = Model(PLACE, pd.Timedelta("1h"), (Mobility(np.eye(9)),), "UTC", {})
     save_model(model, tmp_path / "city.model")
     return tmp_path / "city.model"
 

@@ -69,7 +69,7 @@ def test_a_model_keeps_it_in_its_file(tmp_path: Path) -> None:
 )
 def test_a_file_with_other_days_or_users_is_refused(tmp_path: Path, provenance: Any) -> None:
     model = city.model()
-    spoilt = Model(model.place, model.step, model.mobility, model.time_zone, provenance)
+    spoilt = Model(model.place, model.step, model.mobilities, model.time_zone, provenance)
     save_model(spoilt, tmp_path / "m.npz")
     with pytest.raises(ModelFileError, match="m.npz is not a model file"):
         load_model(tmp_path / "m.npz")

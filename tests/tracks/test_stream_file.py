@@ -163,7 +163,7 @@ def shrunk(name: str) -> Callable[[Content], None]:
         (said(last_certificate=None), "its last certificate is named by"),
         (said(last_certificate="../../c.json"), "its last certificate is named by"),
         (shrunk("prior belief"), "does not hold a stream"),
-        (shrunk("state belief"), "does not hold the state of a stream"),
+        (shrunk("state whereabouts 0"), "does not hold the state of a stream"),
         (shrunk("model 0 initial"), "does not hold a stream|is not the file of a stream"),
         (lambda c: c.pop("prior belief"), "no belief about the start"),
         (lambda c: c.pop("model 0 meta"), "is not the file of a stream"),
@@ -198,7 +198,7 @@ def test_a_damaged_or_foreign_file_is_refused(saved: Path, spoil: Callable[[byte
 def test_a_change_without_its_checksum_is_noticed(saved: Path) -> None:
     with np.load(saved) as archive:
         content = {name: archive[name] for name in archive.files}
-    content["state belief"] = np.roll(content["state belief"], 1)
+    content["state whereabouts 0"] = np.roll(content["state whereabouts 0"], 1)
     with saved.open("wb") as file:
         np.savez(file, **content)
     with pytest.raises(StreamFileError, match="its checksum differs"):

@@ -85,7 +85,7 @@ def read_secrets(path: Path) -> None:
 def read_model(path: Path) -> None:
     """Load a model and turn it to an hour."""
     loaded = load_model(path)
-    loaded.mobility_from(CLOCK.start).transition(0)
+    loaded.mobilities_from(CLOCK.start)[0].transition(0)
     str(loaded.fingerprint)
 
 

@@ -72,8 +72,8 @@ def model() -> Model:
     near = Mobility.gaussian(PLACE.grid, sigma=1.2).transition(0)
     bare = np.where(near > 0.01, near, 0.0)
     some = sparse.csr_array(bare / bare.sum(axis=1, keepdims=True))
-    mobility = Mobility([some, near], repeat=True)
-    return Model(PLACE, CLOCK.length, mobility, "Europe/Berlin", {"fixes": 24, "order": 1})
+    habits = Mobility([some, near], repeat=True), Mobility(near)
+    return Model(PLACE, CLOCK.length, habits, "Europe/Berlin", {"fixes": 24, "order": 1})
 
 
 @cache

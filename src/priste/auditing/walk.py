@@ -11,6 +11,7 @@ from priste.auditing.result import Audit, Finding
 from priste.checks import listing, whole
 from priste.errors import AuditError, HistoriesLostError
 from priste.evidence import EventModel, Evidence, FourVectors
+from priste.mixture import Mixture
 from priste.mobility import Mobility
 from priste.priors import Prior
 from priste.progress import Progress
@@ -45,18 +46,23 @@ class Walk:
     ) -> None:
         self.protector = protector
         self.prior = prior
-        self.n_models = len(models)
+        self.n_models = 1 if protector.mixtures else len(models)
+        self.n_copies = len(models) if protector.mixtures else 1
         self.steps = steps
         self.limit = limit
         self.progress = progress
         self.visited = 0
         self.n_sequences = 0
         self.n_exact = steps
-        self.protections = [p for p in protector.protections for _ in models]
-        self.start = tuple(
-            Evidence.start(EventModel(p.event, m), prior).refuse_foregone()
+        self.protections = [p for p in protector.protections for _ in range(self.n_models)]
+        by_model = [
+            [Evidence.start(EventModel(p.event, m), prior).refuse_foregone() for m in models]
             for p in protector.protections
-            for m in models
+        ]
+        self.start: tuple[Evidence, ...] = (
+            tuple(Mixture.of_models(parts) for parts in by_model)
+            if protector.mixtures
+            else tuple(part for parts in by_model for part in parts)
         )
         self.worst: list[list[_Worst | None]] = [[None] * steps for _ in self.protections]
         self.total = np.zeros((steps, len(self.start[0].a)))
@@ -194,6 +200,7 @@ class Walk:
     def result(self, about: tuple[str, ...], *, is_exact: bool) -> Audit:
         """Return the findings, the worst model of each protection."""
         vertices = self.prior.vertices(self.protector.mobilities[0].n_cells)
+        vertices = np.tile(vertices, (self.n_copies, 1))  # a row for each model and belief
         findings = []
         for k, protection in enumerate(self.protector.protections):
             rows = self.worst[k * self.n_models : (k + 1) * self.n_models]

@@ -80,24 +80,30 @@ class Bound:
         weights = np.array([belief.weight])
         return np.asarray(self.cuts(belief.first, belief.second, weights, rising=belief.rising)[0])
 
-    def central(self) -> list[Array]:
-        """Return the cuts of a belief in the middle, a start for every column.
+    def extremes(self) -> list[Belief]:
+        """Return the beliefs whose cuts are all there are, if all agree about the past.
 
-        Where all agree about the past these are all there are: odds may rise from the smallest
-        that anybody started with, and fall from the largest.
+        Odds may rise from the smallest that anybody started with, and fall from the largest.
         """
-        parts = (self.a, self.not_a, self.true, self.false)
-        rise = fall = tuple(part.sum(axis=0) for part in parts)
+        if not self.has_one_past:
+            return []
+        least, most = 0, len(self.a) - 1
+        if self.a[least] * self.not_a[most] > self.a[most] * self.not_a[least]:
+            least, most = most, least
+        rise, fall = Belief(least, least, 0.0, True), Belief(most, most, 0.0, False)
+        return [rise, fall] if self.both else [rise]
+
+    def central(self) -> list[Array]:
+        """Return the cuts of a belief in the middle, a start for every column."""
         if self.has_one_past:
-            one, other = 0, len(self.a) - 1
-            if self.a[one] * self.not_a[other] > self.a[other] * self.not_a[one]:
-                one, other = other, one
-            rise, fall = (tuple(part[v] for part in parts) for v in (one, other))
-        a, not_a, true, false = rise
-        cuts = [not_a * true - self.factor * a * false]
-        if self.both:
-            a, not_a, true, false = fall
-            cuts.append(a * false - self.factor * not_a * true)
+            cuts = [self.cut(belief) for belief in self.extremes()]
+        else:
+            a, not_a, true, false = (
+                part.sum(axis=0) for part in (self.a, self.not_a, self.true, self.false)
+            )
+            cuts = [not_a * true - self.factor * a * false]
+            if self.both:
+                cuts.append(a * false - self.factor * not_a * true)
         return [cut / np.abs(cut).max() for cut in cuts if np.abs(cut).max() > 0]
 
     def broken(self, column: Array) -> list[Belief]:

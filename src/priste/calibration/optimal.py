@@ -12,7 +12,7 @@ from priste.calibration.every_output import EveryOutput
 from priste.calibration.program import SolverError
 from priste.calibration.search import Effort, Search, same_answer, weights
 from priste.calibration.spending import Spending, rationed
-from priste.checks import Array, listing, numbers, positive, whole
+from priste.checks import Array, fraction, listing, numbers, positive, whole
 from priste.errors import ProtectionError
 
 _log = logging.getLogger(__name__)
@@ -39,14 +39,16 @@ class OptimalRemap:
     from everywhere, and the private diary says so. Only then does a plan depend on the clock.
 
     `loss` is the distance, its square, 0 or 1 for the same cell or another, or a matrix of losses
-    per true and released cell. The public belief is that of the first mobility model from its
-    `initial` on, with a thousandth spread over all cells, so that no row is arbitrary.
-    `spending` says how much of ε a step may use.
+    per true and released cell. The public belief is the mean of the mobility models', from their
+    `initial` on, with a little spread over all cells: people do what nobody expects.
+    `spending` says how much of ε a step may use, and `margin` which share of it is never used: held
+    back for observers whose model of the person is none of those that the promise is made for.
     """
 
     distances: Array | None = field(repr=False)
     loss: Loss | Array = field(repr=False)
     spending: Spending
+    margin: float
     gap: float
     rounds: int
     outputs: int | None
@@ -59,6 +61,7 @@ class OptimalRemap:
         *,
         loss: Loss | ArrayLike = "distance",
         spending: Spending = "all",
+        margin: float = 0.0,
         gap: float = 0.01,
         rounds: int = 100,
         outputs: int | None = None,
@@ -76,6 +79,7 @@ class OptimalRemap:
             "distances": None if distances is None else _square(distances, "distances"),
             "loss": loss if isinstance(loss, str) else _square(loss, "loss"),
             "spending": spending,
+            "margin": fraction(margin, "margin", ProtectionError, open_at_one=True),
             "gap": positive(gap, "gap", ProtectionError),
             "rounds": whole(rounds, "rounds", ProtectionError, least=1),
             "outputs": None
@@ -89,7 +93,7 @@ class OptimalRemap:
     def plan(self, situation: Situation) -> CertifiedPlan:
         """Return one draw from the best certified matrix."""
         losses = self._losses(situation)
-        allowed = rationed(situation, self.spending)
+        allowed = rationed(situation, self.spending, self.margin)
         effort = Effort(self.gap, self.rounds, self.outputs, self.time_limit)
         try:
             return Search(effort, allowed, losses).plan()

@@ -9,16 +9,18 @@ from numpy.typing import NDArray
 from priste.calibration.bounds import Bound
 from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.program import Program, SolverError
+from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import Array
 from priste.dyadic import dyadic
 
 _FIRST_OUTPUTS = 32
+_FEW = 2  # promises with one past that leave the program on the whole map quick to solve
 _NEAREST = 6  # outputs that a cell may use from the start
 _LENDERS = 8  # cells from which an output may borrow evidence from the start
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
-_ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
+_ANYWHERE = 0.02  # the share of the public belief that is spread over all cells: for surprises
 _BUMPS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # added to all that is used if rounding hurts
 
 
@@ -69,7 +71,8 @@ class Search:
         """Return the best certified matrix, on finer maps as long as that is worth it."""
         start = self.situation.warm_start or WarmStart()
         most = len(self.possible)
-        size = self.effort.outputs or (most if self.is_linear else _FIRST_OUTPUTS)
+        is_small = self.is_linear and len(self.situation.evidence) <= _FEW
+        size = self.effort.outputs or (most if is_small else _FIRST_OUTPUTS)
         best: CertifiedPlan | None = None
         while True:
             outputs = self._outputs(min(size, most))
@@ -107,6 +110,7 @@ class OnMap:
         self.effort, self.situation, self.losses = search.effort, search.situation, search.losses
         self.weights, self.outputs, self.deadline = search.weights, outputs, search.deadline
         self.is_linear = search.is_linear
+        self.gap = self.effort.gap / 10 if self.is_linear else self.effort.gap
         emission = search.emission
         costs = emission.T @ (self.weights[:, None] * self.losses[:, outputs])
         if len(outputs) < len(search.possible):  # what is best taken for the same output is merged
@@ -130,10 +134,9 @@ class OnMap:
         program = Program(cost / scale, max(self.deadline - time.monotonic(), 1e-3))
         beliefs: dict[tuple[int, int], list[Belief]] = {}
         central = [bound.central() for bound in self.bounds]
-        columns = range(cost.shape[1])
-        cuts = [(j, cut) for j in columns for of_bound in central for cut in of_bound]
-        program.cut(cuts + self._remembered(start, beliefs))
-        program.allow(self._start(hub, central))
+        shared = SharedCuts(self.bounds, len(cost), self._near())
+        program.cut(self._first(shared, central) + self._remembered(start, beliefs, shared))
+        program.allow(self._start(hub, central[:1] if self.is_linear else central))
         if start.used is not None and start.used.shape == cost.shape:
             program.allow(start.used)
         bound, remark = 0.0, ""
@@ -146,12 +149,14 @@ class OnMap:
                 remark = f"the solver stopped early ({error})"
                 break
             bound = scale * program.bound
-            broken = [] if self.is_linear else self._broken(remap, best, beliefs)
-            for candidate in (self._repaired(remap), self._towards(remap, best)):
+            broken = [(added.column, added.cut) for added in shared.broken(remap)]
+            broken += self._broken(remap, best, beliefs)
+            mended = shared.joined(remap, cost)
+            for candidate in (self._repaired(mended), self._towards(remap, best)):
                 loss = float((cost * candidate).sum())
                 if loss < best_loss:
                     best, best_loss = candidate, loss
-            if not broken or best_loss <= bound * (1 + self.effort.gap):
+            if not broken or best_loss <= bound * (1 + self.gap):
                 break
             if time.monotonic() > self.deadline:
                 remark = "the time was up"
@@ -163,6 +168,8 @@ class OnMap:
             remark = f"not within {self.effort.gap:g} of the bound"
         if remark:
             remark += f": what served has {expected:.3g}, the bound is {bound:.3g}"
+        for k, j, belief, _ in shared.active(remap):
+            beliefs.setdefault((k, j), []).append(belief)
         mattered: dict[int, dict[int, tuple[Belief, ...]]] = {}
         for (k, j), found in beliefs.items():
             mattered.setdefault(k, {})[int(self.outputs[j])] = tuple(found[-12:])
@@ -182,6 +189,17 @@ class OnMap:
         expected = float(np.sum(self.weights[:, None] * emission * self.losses))
         budget = self.situation.mechanism.budget
         return CertifiedPlan(emission, budget, expected_loss=expected, bound=expected)
+
+    def _near(self) -> NDArray[np.intp]:
+        """Return the columns in the order of their distance from each of them."""
+        return np.argsort(self.losses[np.ix_(self.outputs, self.outputs)], axis=1, kind="stable")
+
+    def _first(self, shared: SharedCuts, central: list[list[Array]]) -> list[tuple[int, Array]]:
+        """Return the cuts to begin with, each for a column."""
+        cuts = [(added.column, added.cut) for added in shared.first()]
+        pairs = zip(self.bounds, central, strict=True)
+        others = [cut for bound, found in pairs if not bound.has_one_past for cut in found]
+        return cuts + [(j, cut) for j in range(self.cost.shape[1]) for cut in others]
 
     def _start(self, hub: int, central: list[list[Array]]) -> NDArray[np.bool_]:
         """Mark the variables to begin with.
@@ -208,7 +226,10 @@ class OnMap:
         return wanted
 
     def _remembered(
-        self, start: WarmStart, beliefs: dict[tuple[int, int], list[Belief]]
+        self,
+        start: WarmStart,
+        beliefs: dict[tuple[int, int], list[Belief]],
+        shared: SharedCuts,
     ) -> list[tuple[int, Array]]:
         """Return the cuts of beliefs that mattered before, for the output nearest to theirs."""
         cuts = []
@@ -219,6 +240,9 @@ class OnMap:
             nearest = known[np.argmin(self.losses[np.ix_(self.outputs, known)], axis=1)]
             for j, output in enumerate(nearest.tolist()):
                 for belief in by_output[output]:
+                    if self.bounds[k].has_one_past:
+                        cuts += [(j, added.cut) for added in shared.remembered(k, j, belief)]
+                        continue
                     beliefs.setdefault((k, j), []).append(belief)
                     cuts.append((j, self.bounds[k].cut(belief)))
         return cuts
@@ -234,6 +258,8 @@ class OnMap:
         between = (1 - _INWARDS) * remap + _INWARDS * inner
         used = np.flatnonzero(remap.max(axis=0) > 1e-12)
         for k, bound in enumerate(self.bounds):
+            if bound.has_one_past:
+                continue  # see SharedCuts
             for j in used[bound.failing(remap[:, used])].tolist():
                 for belief in bound.broken(between[:, j]) or bound.broken(remap[:, j]):
                     beliefs.setdefault((k, j), []).append(belief)

@@ -21,15 +21,20 @@ rounded numbers can do. From this reserve each step gets a little room above the
 _ROOM = 1e-6  # of ε, per step: for ε of 0.01 and more the reserve lasts for 20,000 steps
 
 
-def rationed(situation: Situation, spending: Spending) -> Situation:
-    """Return the situation with the ε that this step may use, a little above the loss so far."""
+def rationed(situation: Situation, spending: Spending, margin: float = 0.0) -> Situation:
+    """Return the situation with the ε that this step may use, a little above the loss so far.
+
+    `margin` is the share of ε that is never used.
+    """
     pairs = zip(situation.protections, situation.evidence, strict=True)
-    protections = tuple(_rationed(p, e, spending) for p, e in pairs)
+    protections = tuple(_rationed(p, e, spending, max(margin, RESERVE)) for p, e in pairs)
     return replace(situation, protections=protections)
 
 
-def _rationed(protection: Protect, evidence: Evidence, spending: Spending) -> Protect:
-    epsilon = (1 - RESERVE) * protection.epsilon
+def _rationed(
+    protection: Protect, evidence: Evidence, spending: Spending, held_back: float
+) -> Protect:
+    epsilon = (1 - held_back) * protection.epsilon
     spent = max(worst_case(evidence.four_vectors(), sides=protection.sides).loss, 0.0)
     left = max(evidence.model.worlds.last_step - evidence.step, 0)
     ration = epsilon

@@ -10,11 +10,14 @@ import typer
 from priste.auditing import audit as follow
 from priste.cli.accounts import is_stream, stream_json, stream_lines
 from priste.cli.console import NOT_KEPT, as_json, say, working
-from priste.cli.options import Json, Seed
+from priste.cli.options import Json, Seed, read_tracks
 from priste.cli.prices import prices_of_adversaries
 from priste.errors import CertificateError
 from priste.tracks import Certificate, load_certificate, load_model, load_stream, read
 from priste.tracks import check as compute
+from priste.tracks.against import against as realised_against
+from priste.tracks.against import in_words
+from priste.tracks.certificate_check import Verdict
 from priste.wording import as_factor, promise
 
 
@@ -33,6 +36,13 @@ def audit(
     ],
     track: Annotated[
         Path | None, typer.Option(help="Also check that this is the track that was released.")
+    ] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Also say what an observer concludes who learned the person from these tracks; "
+            "repeatable. Nothing is promised about such observers."
+        ),
     ] = None,
     samples: Annotated[
         int,
@@ -66,6 +76,11 @@ def audit(
         with working("following") as progress:
             followed = follow(protector, length, samples=samples, seed=seed, progress=progress)
         kept = kept and followed.kept
+    others: tuple[Verdict, ...] = ()
+    if against:
+        table, _ = read_tracks(against, None, None, None, None, shown.time_zone)
+        with working("learning"):
+            others = realised_against(loaded, learned[-1], table).verdicts
     if json:
         algorithm = None if followed is None else {"kept": followed.kept, "streams": samples}
         as_json(
@@ -84,6 +99,14 @@ def audit(
                 "against": str(shown.adversary),
                 "caveats": list(shown.caveats),
                 "algorithm": algorithm,
+                "other habits": {
+                    verdict.name: {
+                        "realised": verdict.largest,
+                        "odds before": verdict.before,
+                        "odds after": float(verdict.after[-1]),
+                    }
+                    for verdict in others
+                },
                 "kept": kept,
             }
         )
@@ -97,6 +120,10 @@ def audit(
         if followed is not None:
             say()
             say(followed)
+        if others:
+            say("\nAn observer who learned this person from the tracks given (not promised):")
+            for verdict in others:
+                say(f"  {in_words(verdict)}")
     if not kept:
         raise typer.Exit(NOT_KEPT)
 

@@ -1,7 +1,7 @@
 """Fit a model of how people move, and simulate tracks from it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,12 @@ from priste.cli.options import (
 from priste.errors import TrackError
 from priste.storage.atomic_files import atomic_file
 from priste.storage.limits import MAX_STEPS, at_most
-from priste.tracks import LocalMap, as_track, fit_model, load_model, save_model
+from priste.tracks import LocalMap, Model, as_track, fit_model, load_model, save_model
 from priste.tracks.certificate import in_words
 from priste.tracks.files import checked_suffix, write_as
+from priste.tracks.habits import HABITS
+from priste.tracks.held_out import Base
+from priste.tracks.model import PREDICTED, PREDICTED_BEFORE, PREDICTED_USUAL
 from priste.tracks.seen import DAYS, USERS
 from priste.tracks.windows import day_start
 
@@ -50,10 +53,35 @@ def fit(
         ),
     ] = None,
     time_of_day: Annotated[
-        bool, typer.Option(help="Fit a matrix for each step of the day.")
-    ] = False,
-    order: Annotated[int, typer.Option(help="The next cell depends on this many before it.")] = 1,
-    smoothing: Annotated[float, typer.Option(help="Weight of moves that were not observed.")] = 1.0,
+        bool | None,
+        typer.Option(help="Fit a matrix for each step of the day (default: if it predicts better)"),
+    ] = None,
+    order: Annotated[
+        int | None,
+        typer.Option(help="The next cell depends on this many before it (default: 1 or 2)."),
+    ] = None,
+    smoothing: Annotated[
+        float | None,
+        typer.Option(help="Weight of moves that were not observed (default: what predicts best)."),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Where moves lead that were never seen: 'uniform' (anywhere), 'local' (as far as "
+            "others do) or 'others' (default: what predicts best)."
+        ),
+    ] = None,
+    others: Annotated[
+        list[Path] | None,
+        typer.Option(help="Tracks of other people, to learn how people move here; repeatable."),
+    ] = None,
+    habits: Annotated[
+        int,
+        typer.Option(
+            help="How many ways of moving the model holds, each of which an observer may have "
+            "learned; 1 for the likeliest alone."
+        ),
+    ] = HABITS,
     outside: OffMap = "drop",
     share: Annotated[
         float, typer.Option(help="Fit to the first days only: this share of them.")
@@ -71,7 +99,10 @@ def fit(
     table, account = read_tracks(tracks, time_zone, column, since, until, zone)
     table = first_days(table, share, zone)
     place = None if bounds is None else LocalMap.within(*bounds_of(bounds), cells=cells)
-    with working("fitting"):
+    if base is not None and base not in get_args(Base):
+        raise TrackError(f"--base is one of {', '.join(get_args(Base))}, got {base!r}")
+    more = None if not others else read_tracks(others, time_zone, column, None, None, zone)[0]
+    with working("fitting") as progress:
         model = fit_model(
             table,
             step=step,
@@ -81,7 +112,11 @@ def fit(
             time_of_day=time_of_day,
             order=order,
             smoothing=smoothing,
+            base=base,  # type: ignore[arg-type]
+            others=more,
+            habits=habits,
             outside=outside,
+            progress=progress,
         )
     save_model(model, out)
     grid = model.place.grid
@@ -101,6 +136,7 @@ def fit(
     say(account)
     say(f"\n{result['map']}, steps of {in_words(model.step)}")
     say(f"fitted to {len(table):,} fixes, {result['days']}: {result['moves']:,} moves")
+    _say_choice(model)
     users = model.provenance.get(USERS)
     whose = f", of {listing(users)}" if users else ""
     seen = listing([each.replace("/", " to ") for each in model.provenance[DAYS]], 3)
@@ -109,6 +145,22 @@ def fit(
     if unseen:
         say(f"{unseen} of {grid.n_cells} cells were never left: moves from them are guesses")
     say(f"{out}: a model of these people's habits. Only you can read it; keep it private.")
+
+
+def _say_choice(model: Model) -> None:
+    """Say how the moves were learned, and how well left-out days were predicted."""
+    about = model.provenance
+    hours = ", by time of day" if about["time of day"] else ""
+    say(
+        f"{about['habits']} habits around the likeliest: {about['base']} base, smoothing "
+        f"{about['smoothing']:g}, order {about['order']}{hours}"
+    )
+    if PREDICTED in about:
+        gain = about[PREDICTED] - about[PREDICTED_BEFORE]
+        say(
+            f"held-out days: {about[PREDICTED]:.3f} nats per move, {gain:+.3f} over a uniform base "
+            f"with smoothing 1; {about[PREDICTED_USUAL]:.3f} for who knows the usual places only"
+        )
 
 
 def simulate(
@@ -131,7 +183,7 @@ def simulate(
     with working("simulating") as progress:
         for day in range(days):
             clock = learned.clock(day_start(first, learned.time_zone, later=day))
-            mobility = learned.mobility_from(clock.start)
+            mobility = learned.mobilities_from(clock.start)[0]
             path = mobility.sample(steps, seed=int(random.integers(2**31)))
             tracks.append(
                 as_track(range(steps), path, learned.place, clock, track=f"day {day + 1}")

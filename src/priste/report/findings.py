@@ -7,6 +7,7 @@ import pandas as pd
 from priste.checks import Array
 from priste.events import atoms
 from priste.protection import Protect
+from priste.tracks.against import learned_from, realised
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_check import Verdict
 from priste.tracks.cleaning import Account
@@ -79,6 +80,8 @@ class Findings:
     """The first step of the first event, and what each cell would have reported there. It shows
     where the model expects the person."""
     account: Account | None = None
+    others: tuple[Verdict, ...] = ()
+    """What an observer concludes who learned the person from the protected days themselves."""
 
     @classmethod
     def of(
@@ -110,6 +113,7 @@ class Findings:
             {r.step: r.private.budget for r in track.releases},
             None if shown_at is None else (shown_at, track.emissions[shown_at]),
             account,
+            realised([track.certificate], learned_from(track.stream.cells, model)).verdicts,
         )
 
     def __repr__(self) -> str:

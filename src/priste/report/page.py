@@ -10,6 +10,7 @@ from priste.report.figures import draw
 from priste.report.findings import EventFinding, Findings
 from priste.report.html import as_svg, document, inline_svg, table
 from priste.storage.atomic_files import AtomicFiles
+from priste.tracks.against import in_words
 from priste.wording import as_factor, as_odds
 
 _CAPTIONS = {
@@ -99,7 +100,19 @@ def _events_table(findings: Findings) -> str:
         for event, row in zip(findings.events, rows, strict=True):
             row += _odds(event)
         note += " The odds of an observer who believes the model reveal your habits."
-    return table(head, rows) + f"<p>{note}</p>"
+    return table(head, rows) + f"<p>{note}</p>" + _others(findings)
+
+
+def _others(findings: Findings) -> str:
+    """Say what an observer concludes about whom nothing is promised."""
+    if not findings.others:
+        return ""
+    lines = "".join(f"<li>{escape(in_words(verdict))}</li>" for verdict in findings.others)
+    return (
+        "<p>Nobody has exactly this model. Nothing is promised about observers with other habits "
+        "in mind. One who had learned this person from these very days would conclude:</p>"
+        f"<ul>{lines}</ul>"
+    )
 
 
 def _odds(event: EventFinding) -> list[str]:

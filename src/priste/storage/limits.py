@@ -24,6 +24,8 @@ MAX_MARKUP_BYTES = 256 * MIB
 MAX_EVENTS_BYTES = 1 * MIB
 """The size of an events file; large polygons belong in a GeoJSON file beside it."""
 
+MAX_HABITS = 32
+"""How many mobilities one model holds."""
 MAX_MODEL_BYTES = 256 * MIB
 """The size of all the arrays of a model, unfolded: a map of 400 cells and a matrix for every ten
 minutes of the day have 176 MiB."""

@@ -1,7 +1,7 @@
 """What a stream has spent of every event's ε, and what is left."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Literal
 
@@ -10,7 +10,7 @@ State = Literal["waiting", "live", "settled"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One protected event of a stream, under one mobility model (numbered from 0).
+    """One protected event of a stream, under one mobility model or under all of them together.
 
     Of its `epsilon` two charges are taken once: `activation`, for releases before it was tracked,
     and `merging`, for beliefs that one belief stands for. `moved` is how far the odds can have
@@ -27,6 +27,26 @@ class Entry:
     settled_at: int | None = None
     beliefs: int = 0
     model: int = 0
+    """The number of the model, from 0, where the entry is about one."""
+
+    @classmethod
+    def of_all(cls, entries: Sequence["Entry"]) -> "Entry":
+        """Return the line of an event from its lines under each model: always the worst of them.
+
+        It is settled when it is under every model.
+        """
+        open_ones = [entry for entry in entries if entry.settled_at is None]
+        states = {entry.state for entry in open_ones}
+        return replace(
+            entries[0],
+            state="settled" if not states else "live" if "live" in states else "waiting",
+            activation=max(entry.activation for entry in entries),
+            merging=max(entry.merging for entry in entries),
+            moved=max(entry.moved for entry in entries),
+            tracked_from=min(entry.tracked_from for entry in entries),
+            settled_at=None if open_ones else max(entry.settled_at or 0 for entry in entries),
+            beliefs=sum(entry.beliefs for entry in open_ones),
+        )
 
     @property
     def left(self) -> float:
@@ -49,7 +69,7 @@ class Account:
         return len(self.entries)
 
     def __getitem__(self, name: str) -> Entry:
-        """Return the entry of an event, under the first model."""
+        """Return the entry of an event."""
         for entry in self.entries:
             if entry.name == name:
                 return entry

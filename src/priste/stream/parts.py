@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 from priste.calibration import Calibration, OptimalRemap
+from priste.calibration.optimal import Loss
 from priste.errors import ProtectionError
 from priste.mechanisms.mechanism import Mechanism
 from priste.mobility import Mobility
@@ -14,9 +15,14 @@ DEFAULT_RHO = 0.1
 """The fraction of the belief about the start that is free, unless a prior is given."""
 
 
-def default_calibration(mechanism: Mechanism) -> Calibration:
+DEFAULT_MARGIN = 0.5
+"""The share of ε that is held back where several models say that none is certain."""
+
+
+def default_calibration(mechanism: Mechanism, n_models: int = 1) -> Calibration:
     """Return the calibration that serves people best."""
-    return OptimalRemap(loss="same cell" if mechanism.distances is None else "distance")
+    loss: Loss = "same cell" if mechanism.distances is None else "distance"
+    return OptimalRemap(loss=loss, margin=DEFAULT_MARGIN if n_models > 1 else 0.0)
 
 
 class Parts(NamedTuple):
@@ -63,7 +69,7 @@ class Parts(NamedTuple):
             mobilities,
             mechanism,
             NearPrior(mobilities[0].initial, DEFAULT_RHO) if prior is None else prior,
-            default_calibration(mechanism) if calibration is None else calibration,
+            default_calibration(mechanism, len(mobilities)) if calibration is None else calibration,
         )
 
     def fingerprints(self) -> dict[str, Any]:

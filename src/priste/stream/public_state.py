@@ -13,6 +13,7 @@ from priste.errors import ProtectionError
 from priste.evidence import EventModel, Evidence
 from priste.mechanisms.location_set import LocationSet
 from priste.mechanisms.mechanism import Mechanism
+from priste.mixture import Mixture
 from priste.mobility import Mobility
 from priste.priors import Prior
 from priste.protection import Protect
@@ -21,17 +22,20 @@ from priste.stream.activation import latest_activation
 from priste.stream.beliefs import Beliefs
 from priste.stream.share import DEFAULT_ETA
 from priste.stream.watched import Watched
+from priste.stream.whereabouts import Whereabouts
 from priste.worst_case import GUARD, worst_case
 
 _log = logging.getLogger(__name__)
 
+EVERY_MODEL = -1
+"""The number of the model of what is tracked for mixtures of all of them."""
+
 
 @dataclass(frozen=True, eq=False)
 class PublicState:
-    """The state at `step`: what is tracked of each protection under each model, and a belief.
+    """The state at `step`: what is tracked of each protection under each model.
 
-    The belief is that of the first mobility model; mechanisms may follow it. Step -1 is before
-    the stream begins. With `eta` 0 nothing waits, merges or settles.
+    Step -1 is before the stream begins. With `eta` 0 nothing waits, merges or settles.
     """
 
     mechanism: Mechanism
@@ -40,7 +44,7 @@ class PublicState:
     eta: float
     beliefs: tuple[Beliefs, ...]
     """What an observer may believe about the state, per model."""
-    belief: Array
+    whereabouts: Whereabouts
     watched: tuple[Watched, ...] = ()
     """The protections that wait or are live, those of one protection adjacent."""
     settled: tuple[Entry, ...] = ()
@@ -50,6 +54,9 @@ class PublicState:
     asked: int = 0
     was_exchanged: bool = False
     """Whether the models are not those that the stream began with."""
+    mixtures: bool = False
+    """Whether promises also hold for observers who hold a mixture of the models; then `eta` is 0,
+    for what is revealed about the habits is never forgotten."""
 
     def __repr__(self) -> str:
         return f"PublicState(step {self.step}, {len(self.live)} of {len(self.watched)} live)"
@@ -62,12 +69,17 @@ class PublicState:
         protections: Sequence[Protect],
         prior: Prior,
         eta: float = DEFAULT_ETA,
+        *,
+        mixtures: bool = False,
     ) -> "PublicState":
         """Return the state before the first step; models of one protection are adjacent."""
-        first = mobilities[0]
-        initial = mechanism.prior if isinstance(mechanism, LocationSet) else first.initial
+        initial = mechanism.prior if isinstance(mechanism, LocationSet) else None
         beliefs = tuple(Beliefs.start(mobility, prior) for mobility in mobilities)
-        state = cls(mechanism, tuple(mobilities), prior, eta, beliefs, first.states(initial))
+        whereabouts = Whereabouts.start(mobilities, initial)
+        eta = 0.0 if mixtures else eta
+        state = cls(
+            mechanism, tuple(mobilities), prior, eta, beliefs, whereabouts, mixtures=mixtures
+        )
         for protection in protections:
             state = state.adding(protection)
         return state
@@ -89,7 +101,13 @@ class PublicState:
 
     def account(self) -> Account:
         """Return what was spent of every ε, and what is left."""
-        return Account(self.step + 1, (*self.settled, *(w.entry() for w in self.watched)))
+        entries = (*self.settled, *(w.entry() for w in self.watched))
+        by_name: dict[str, list[Entry]] = {}
+        for entry in sorted(entries, key=lambda entry: entry.settled_at is None):
+            by_name.setdefault(entry.name, []).append(entry)
+        together = [Entry.of_all(of_event) for of_event in by_name.values()]
+        together.sort(key=lambda entry: entry.settled_at is None)
+        return Account(self.step + 1, tuple(together))
 
     def adding(self, protection: Protect) -> "PublicState":
         """Return the state with one more protection, whose event begins at the next step or later.
@@ -110,6 +128,9 @@ class PublicState:
             )
         beliefs = self._next_beliefs()
         added = tuple(self._watch(protection, name, m, b) for m, b in enumerate(beliefs))
+        if self.mixtures:
+            parts = [w.evidence for w in added if w.evidence is not None]
+            added = (replace(added[0], model=EVERY_MODEL, evidence=Mixture.of_models(parts)),)
         return replace(
             self,
             watched=(*self.watched, *added),
@@ -171,12 +192,11 @@ class PublicState:
 
     def arrive(self) -> "PublicState":
         """Return the state at the next step, before its release."""
-        step, belief = self.step + 1, self.belief
+        step, whereabouts = self.step + 1, self.whereabouts
         watched = tuple(w.arrive(step) for w in self.watched)
         beliefs = tuple(self._carried(m, watched) for m in range(len(self.mobilities)))
         if step > 0:
-            belief = np.asarray(belief @ self.mobilities[0].transition(self.step))
-            belief /= belief.sum()  # rounding must not add up
+            whereabouts = whereabouts.arrive(self.mobilities, self.step)
         if (
             0 < self.eta * self.least_epsilon < inf
         ):  # without an event nothing says how near is near
@@ -184,12 +204,12 @@ class PublicState:
         arrived = replace(
             self,
             step=step,
-            belief=belief,
+            whereabouts=whereabouts,
             beliefs=beliefs,
             watched=tuple(
                 w.activated(beliefs[w.model])
                 if w.is_waiting and w.begins == step
-                else w.merged(self.eta * w.protection.epsilon)
+                else (w.merged(self.eta * w.protection.epsilon) if self.eta > 0 else w)
                 for w in watched
             ),
         )
@@ -214,7 +234,7 @@ class PublicState:
 
     def situation(self) -> Situation:
         """Return what a calibration may look at before the release."""
-        mechanism, belief = self.mechanism, self.mobilities[0].cells(self.belief)
+        mechanism, belief = self.mechanism, self.whereabouts.cells(self.mobilities)
         if mechanism.follows_belief:
             mechanism = mechanism.for_belief(belief)
         return Situation(mechanism, self.protections, self.evidence, belief, self.warm_start)
@@ -224,11 +244,9 @@ class PublicState:
 
         `warm_start` is that of the plan it was drawn from: without it later plans may differ.
         """
-        joint = self.belief * column[self.mobilities[0].cell_of_state]
-        total = float(joint.sum())
         return replace(
             self,
-            belief=joint / total if total > 0 else self.belief,
+            whereabouts=self.whereabouts.observe(self.mobilities, column),
             beliefs=tuple(b.observe(column) for b in self.beliefs),
             watched=tuple(w.observe(column) for w in self.watched),
             warm_start=warm_start,
@@ -240,6 +258,11 @@ class PublicState:
         Live protections keep the model they were activated with until they are settled; what waits
         is laid out anew, and refused if under the new model the past may have told too much.
         """
+        if self.mixtures:
+            raise ProtectionError(
+                "a stream that protects against mixtures of its models keeps these models: what "
+                "was released says something about them; begin another stream"
+            )
         old, new = self.mobilities, tuple(mobilities)
         if len(old) != len(new) or any(
             not np.array_equal(a.cell_of_state, b.cell_of_state)

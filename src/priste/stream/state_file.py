@@ -32,8 +32,9 @@ from priste.stream.beliefs import Beliefs
 from priste.stream.parts import Parts
 from priste.stream.public_state import PublicState
 from priste.stream.watched import Watched
+from priste.stream.whereabouts import Whereabouts
 
-FORMAT = 1
+FORMAT = 2
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -59,7 +60,9 @@ def load_state(
 
 def arrays_of(state: PublicState, parts: Parts, notes: Mapping[str, Any]) -> Arrays:
     """Return everything that a state holds as arrays by name, its description among them."""
-    arrays: Arrays = {"belief": state.belief}
+    arrays: Arrays = {}
+    for m, belief in enumerate(state.whereabouts.by_model):
+        arrays[f"whereabouts {m}"] = belief
     for m, beliefs in enumerate(state.beliefs):
         arrays[f"beliefs {m} weights"] = beliefs.weights
         arrays[f"beliefs {m} exponents"] = beliefs.exponents
@@ -106,7 +109,8 @@ def state_of(
             _beliefs(mobility, arrays, f"beliefs {m}", max(step, 0), _number(meta["distances"][m]))
             for m, mobility in enumerate(parts.mobilities)
         )
-        _check(arrays, "belief", (parts.mobilities[0].n_states,))
+        for m, mobility in enumerate(parts.mobilities):
+            _check(arrays, f"whereabouts {m}", (mobility.n_states,))
         watched = tuple(
             _watched(entry, arrays, f"event {i}", models, len(parts.mobilities))
             for i, entry in enumerate(meta["watched"])
@@ -117,7 +121,7 @@ def state_of(
             parts.prior,
             _number(meta["eta"]),
             beliefs,
-            arrays["belief"],
+            Whereabouts(tuple(arrays[f"whereabouts {m}"] for m in range(len(parts.mobilities)))),
             watched,
             tuple(map(_settled, meta["settled"])),
             step,

@@ -30,7 +30,7 @@ from priste.mechanisms import (
 )
 from priste.protection import MAX_EPSILON, Protect, names_of
 from priste.protector import Protector, Release
-from priste.storage.limits import MAX_NAMED, MAX_STEPS, at_most
+from priste.storage.limits import MAX_HABITS, MAX_NAMED, MAX_STEPS, at_most
 from priste.tracks.adversary import Adversary
 from priste.tracks.certificate_check import Check, check_releases
 from priste.tracks.link import Link, Standing
@@ -76,6 +76,8 @@ class Certificate:
     created: str
     link: Link | None = None
     """Its place in a stream, if it is of one."""
+    habits: int = 1
+    """How many habits the model holds, for each of which the promise is made."""
     file_digest: str = field(default="", init=False)
     """The SHA-256 of the file that it was read from, if it was."""
 
@@ -94,6 +96,8 @@ class Certificate:
             if not isinstance(loss, float | int) or not abs(loss) <= MAX_EPSILON:
                 raise CertificateError(f"a largest loss is a number, got {shown(loss)}")
         self.clock.check_steps(whole(self.n_steps, "steps", CertificateError, least=1))
+        habits = whole(self.habits, "habits", CertificateError, least=1)
+        at_most(habits, MAX_HABITS, "the number of habits", "use fewer", CertificateError)
         zone(self.time_zone)
         for name in ("model", "made_by", "created"):
             checked(getattr(self, name), name, CertificateError)
@@ -175,6 +179,7 @@ class Certificate:
             f"priste {__version__}",
             datetime.now(UTC).isoformat(timespec="seconds"),
             link,
+            len(model.mobilities),
         )
 
     @property
@@ -211,20 +216,20 @@ class Certificate:
         """
         self.refuse_other(model)
         self._refuse_stream("check")
-        mobility = model.mobility_from(self.clock.start)
-        prior = self.adversary.prior(mobility)
-        return check_releases(self.protections, mobility, self.columns(), prior)
+        mobilities = model.mobilities_from(self.clock.start)
+        prior = self.adversary.prior(model.mobility)
+        return check_releases(self.protections, mobilities, self.columns(), prior)
 
     def protector(self, model: Model) -> Protector:
         """Return the algorithm as it was set, at its first step, to audit it."""
         self.refuse_other(model)
         self._refuse_stream("its algorithm cannot be followed by itself; check")
-        mobility, grid = model.mobility_from(self.clock.start), self.place.grid
+        grid = self.place.grid
         return Protector(
-            mobility,
+            model.mobilities_from(self.clock.start),
             self.mechanism.build(MECHANISMS, grid),
             self.protections,
-            prior=self.adversary.prior(mobility),
+            prior=self.adversary.prior(model.mobility),
             calibration=self.calibration.build(CALIBRATIONS, grid),
         )
 
@@ -242,9 +247,11 @@ class Certificate:
                 f"the certificate was made under another model: its fingerprint is "
                 f"{self.model[:12]}…, that of the given one {model.fingerprint[:12]}…"
             )
-        claimed = (self.place, self.time_zone, self.clock.length)
-        if claimed != (model.place, model.time_zone, model.step):
-            raise CertificateError("the certificate's map, zone or step is not that of its model")
+        claimed = (self.place, self.time_zone, self.clock.length, self.habits)
+        if claimed != (model.place, model.time_zone, model.step, len(model.mobilities)):
+            raise CertificateError(
+                "the certificate's map, zone, step or number of habits is not that of its model"
+            )
 
     def describes(self, track: pd.DataFrame) -> bool:
         """Tell whether a track is the one that was released: each cell at its time, no more."""
@@ -289,12 +296,18 @@ class Certificate:
                 f"for all releases of the stream together, those before and those to come.{before}"
             )
         yield f"This holds against {self.adversary}."
-        yield (
-            "The observer may know everything else: the map, how people move (the model below), "
-            "the events, ε, the algorithm, and all that was released."
+        several = (
+            f", with whichever of the {self.habits} habits of the model in mind"
+            if self.habits > 1
+            else ""
         )
         yield (
-            "It does not hold if people move otherwise than the model says, for events other than "
+            "The observer may know everything else: the map, how people move (the model below)"
+            f"{several}, the events, ε, the algorithm, and all that was released."
+        )
+        yield (
+            "It does not hold if people move otherwise than the model says, for observers who have "
+            "learned other habits, for events other than "
             "those named (one day of an event that spans several is another event), or for what "
             "is learned elsewhere: from a second release of this time, or from releases "
             + ("that are not part of this stream." if link else "of the time before or after it.")

@@ -1,7 +1,7 @@
 """Whether promises were kept: losses and odds computed again from the releases and the model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan
 from typing import Generic, Protocol, TypeVar
 
@@ -23,8 +23,9 @@ class Verdict:
     """What the releases tell about one event.
 
     After each step, `rising` and `falling` are how far the odds of any observer the promise is
-    about can have risen and fallen, in nats. `before` and `after` are the odds of an observer who
-    believes the model: they show what the model says about the person's habits.
+    about can have risen and fallen, in nats, with whichever habits of the model. `before` and
+    `after` are the odds of an observer who believes the first of them: they show what the model
+    says about the person.
     """
 
     name: str
@@ -132,15 +133,27 @@ class Check(Verdicts[Verdict]):
 
 
 def check_releases(
-    protections: Sequence[Protect], mobility: Mobility, columns: Sequence[Array], prior: Prior
+    protections: Sequence[Protect],
+    mobilities: Sequence[Mobility],
+    columns: Sequence[Array],
+    prior: Prior,
 ) -> Check:
     """Return the verdicts on releases with these emission columns, one per step."""
     return Check(
         tuple(
-            _verdict(name, each, mobility, columns, prior)
+            _worst(tuple(_verdict(name, each, m, columns, prior) for m in mobilities))
             for name, each in zip(names_of(protections), protections, strict=True)
         )
     )
+
+
+def _worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict for an observer with whichever habits; the odds are those of the first."""
+    rising, falling = (
+        np.max([getattr(verdict, side) for verdict in verdicts], axis=0)
+        for side in ("rising", "falling")
+    )
+    return replace(verdicts[0], rising=rising, falling=falling)
 
 
 @dataclass(frozen=True)

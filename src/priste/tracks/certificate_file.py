@@ -26,7 +26,7 @@ from priste.tracks.places import LocalMap
 from priste.tracks.recipe import Recipe
 from priste.tracks.steps import Clock
 
-FORMAT = 3
+FORMAT = 4
 
 
 def save_certificate(certificate: Certificate, path: str | Path) -> None:
@@ -102,6 +102,7 @@ def to_json(certificate: Certificate) -> dict[str, Any]:
         "steps": certificate.n_steps,
         "stream": None if link is None else _link_json(link, certificate.steps),
         "model": certificate.model,
+        "habits": certificate.habits,
         "caveats": list(certificate.caveats),
         "made_by": certificate.made_by,
         "created": certificate.created,
@@ -140,6 +141,7 @@ def _from_json(content: dict[str, Any]) -> Certificate:
         content["made_by"],
         content["created"],
         None if content["stream"] is None else _link(content),
+        content["habits"],
     )
 
 

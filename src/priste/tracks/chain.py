@@ -152,15 +152,15 @@ class _Replay:
     def check(self) -> StreamCheck:
         first = self.chain[0]
         clock, model = first.clock, _model_of(first, self.models)
-        mobility = model.mobility_from(clock.start)
-        prior = first.adversary.prior(mobility)
+        mobilities = model.mobilities_from(clock.start)
+        prior = first.adversary.prior(model.mobility)
         # what the noise was does not matter to the promise: any mechanism will do
         noise = Uniform(first.place.grid.n_cells)
-        state = PublicState.start((mobility,), noise, (), prior, _link(first).eta)
+        state = PublicState.start(mobilities, noise, (), prior, _link(first).eta)
         for certificate in self.chain:
             if certificate.model != model.fingerprint:
                 model = _model_of(certificate, self.models)
-                state = state.exchanged((model.mobility_from(clock.start),))
+                state = state.exchanged(model.mobilities_from(clock.start))
             state = self._follow(self._asking(state, certificate), certificate)
             self._compare(state, certificate)
         entries = {entry.name: entry for entry in state.account()}
@@ -202,12 +202,11 @@ class _Replay:
         return state
 
     def _follow(self, state: PublicState, certificate: Certificate) -> PublicState:
-        cells = state.mobilities[0].cell_of_state
         for step, column in zip(certificate.steps, certificate.columns(), strict=True):
             state = state.arrive()
             if step not in certificate.releases:
                 continue
-            if not (state.belief * column[cells]).any():
+            if not state.whereabouts.deem_possible(state.mobilities, column):
                 raise CertificateError(f"the model deems the release of step {step} impossible")
             state = state.observe(column, None)
             for watched in state.live:

@@ -24,8 +24,8 @@ from priste.wording import as_odds
 class Exposure:
     """What one random stream reveals about one event (private: it depends on the true track).
 
-    `losses` is the worst over the adversary's beliefs after each step; `before` and `after` are the
-    odds of an observer who believes the model.
+    `losses` is the worst over the adversary's beliefs and the model's habits after each step;
+    `before` and `after` are the odds of an observer who believes the first of the habits.
     """
 
     name: str
@@ -75,11 +75,12 @@ def expose_track(
     """Draw one stream through `mechanism` and return what it reveals about each event."""
     stream = Stream.of(table, model, outside=outside)
     protections = stream.protections(events)
-    mobility = model.mobility_from(stream.clock.start)
-    prior = Adversary(adversary, rho).prior(mobility)
+    mobilities = model.mobilities_from(stream.clock.start)
+    prior = Adversary(adversary, rho).prior(model.mobility)
     lottery, randomness = mechanism.lottery(), Randomness(seed)
+    silent = np.ones(model.mobility.n_cells)
     columns = [
-        np.ones(mobility.n_cells) if cell is None else lottery[:, randomness.draw(lottery[cell])]
+        silent if cell is None else lottery[:, randomness.draw(lottery[cell])]
         for cell in stream.cells
     ]
     times = stream.clock.time_of(range(stream.n_steps))
@@ -88,9 +89,15 @@ def expose_track(
             name,
             each,
             times,
-            privacy_loss(each.event, mobility, columns, prior=prior, sides=each.sides),
-            prior_odds(each.event, mobility),
-            posterior_odds(each.event, mobility, columns),
+            np.max(
+                [
+                    privacy_loss(each.event, m, columns, prior=prior, sides=each.sides)
+                    for m in mobilities
+                ],
+                axis=0,
+            ),
+            prior_odds(each.event, mobilities[0]),
+            posterior_odds(each.event, mobilities[0], columns),
         )
         for name, each in zip(names_of(protections), protections, strict=True)
     ]

@@ -1,8 +1,9 @@
 """A model: a map, a step, and how people move, fitted to tracks."""
 
 import json
+import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import pairwise
@@ -13,50 +14,82 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from priste.checks import shown
-from priste.errors import ModelFileError, TrackError, UnobservedRowsWarning
+from priste.checks import shown, whole
+from priste.errors import MobilityError, ModelFileError, TrackError, UnobservedRowsWarning
+from priste.fitting import checked_smoothing
 from priste.mobility import Mobility
+from priste.progress import Progress
 from priste.storage.archive import checksum
-from priste.storage.limits import LONGEST_STEP, MAX_MODEL_BYTES, MAX_PHASES, at_most
+from priste.storage.limits import (
+    LONGEST_STEP,
+    MAX_HABITS,
+    MAX_MODEL_BYTES,
+    MAX_PHASES,
+    at_most,
+)
+from priste.tracks.habits import HABITS, habits_of
+from priste.tracks.held_out import (
+    ORDERS,
+    SMOOTHINGS,
+    Base,
+    Choice,
+    Days,
+    Setting,
+    choose,
+)
 from priste.tracks.local_phase import LocalPhase
 from priste.tracks.places import LocalMap, Outside
 from priste.tracks.seen import seen_in
 from priste.tracks.steps import Clock, runs
 from priste.tracks.windows import day_start, zone
 
-FORMAT = 1
+FORMAT = 2
 DAY = pd.Timedelta(days=1)
+PREDICTED = "nats per held-out move"
+PREDICTED_BEFORE = f"{PREDICTED}, uniform base and smoothing 1"
+PREDICTED_USUAL = f"{PREDICTED}, usual places"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """Where (`place`), how often (`step`) and how (`mobility`) people are followed.
+    """Where (`place`), how often (`step`) and how (`mobilities`) people are followed.
 
-    If the mobility has a matrix for each step of the day, phase 0 is midnight in `time_zone`.
-    The `provenance` says what it was learned from: which days (ranges in `time_zone`) and, if the
-    table said so, whose.
+    The mobilities are a set of habits: nobody knows which of them the person has, or an observer
+    has learned, and promises hold for each. They differ in how people move, not in where they
+    start. If they have a matrix for each step of the day, phase 0 is midnight in `time_zone`.
+    The `provenance` says what the model was learned from: which days (ranges in `time_zone`) and,
+    if the table said so, whose.
     """
 
     place: LocalMap
     step: pd.Timedelta
-    mobility: Mobility
+    mobilities: tuple[Mobility, ...]
     time_zone: str
     provenance: dict[str, Any]
 
     def __post_init__(self) -> None:
         zone(self.time_zone)
         _step(self.step)
-        if self.mobility.n_cells != self.place.grid.n_cells:
-            raise ModelFileError(
-                f"the map has {self.place.grid.n_cells} cells, the mobility {self.mobility.n_cells}"
-            )
+        at_most(len(self.mobilities), MAX_HABITS, "the number of habits", "keep fewer", TrackError)
+        for mobility in self.mobilities:
+            if mobility.n_cells != self.place.grid.n_cells:
+                raise ModelFileError(
+                    f"the map has {self.place.grid.n_cells} cells, the mobility {mobility.n_cells}"
+                )
+            if not np.array_equal(mobility.initial, self.mobility.initial):
+                raise ModelFileError("the habits of a model begin with the same belief")
 
     def __repr__(self) -> str:
-        grid, matrices = self.place.grid, len(self.mobility.matrices)
+        grid, habits = self.place.grid, len(self.mobilities)
         return (
             f"<Model: {grid.rows} × {grid.columns} cells, steps of {self.step.total_seconds():g} "
-            f"s, {self.time_zone}, {matrices} matrices>"
+            f"s, {self.time_zone}, {f'{habits} habits' if habits > 1 else 'one habit'}>"
         )
+
+    @property
+    def mobility(self) -> Mobility:
+        """The first of the mobilities: the likeliest."""
+        return self.mobilities[0]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -67,16 +100,19 @@ class Model:
         """Return the clock of a stream that begins at `start`."""
         return Clock(start, self.step)
 
-    def mobility_from(self, start: pd.Timestamp) -> Mobility:
-        """Return the mobility of a stream whose step 0 is at `start`, whatever its hour.
+    def mobilities_from(self, start: pd.Timestamp) -> tuple[Mobility, ...]:
+        """Return the mobilities of a stream whose step 0 is at `start`, whatever its hour.
 
         With a matrix for each step of the day, every step has that of its hour on the wall clock.
         """
-        matrices = self.mobility.matrices
+        return tuple(self._from(start, mobility) for mobility in self.mobilities)
+
+    def _from(self, start: pd.Timestamp, mobility: Mobility) -> Mobility:
+        matrices = mobility.matrices
         if len(matrices) == 1:
-            return self.mobility
+            return mobility
         phase = LocalPhase.of(self.clock(start), self.time_zone)
-        initial, cell_of_state = self.mobility.initial, self.mobility.cell_of_state
+        initial, cell_of_state = mobility.initial, mobility.cell_of_state
         if len(matrices) * self.step == DAY:
             return Mobility(matrices, initial, phase=phase, cell_of_state=cell_of_state)
         turned = [matrices[(phase(0) + t) % len(matrices)] for t in range(len(matrices))]
@@ -90,15 +126,23 @@ def fit_model(
     place: LocalMap | None = None,
     cells: int = 400,
     time_zone: str = "UTC",
-    time_of_day: bool = False,
-    order: int = 1,
-    smoothing: float = 1.0,
+    time_of_day: bool | None = None,
+    order: int | None = None,
+    smoothing: float | None = None,
+    base: Base | None = None,
+    others: pd.DataFrame | None = None,
+    habits: int = HABITS,
     outside: Outside = "drop",
+    progress: Progress | None = None,
 ) -> Model:
-    """Fit a model to a clean track table.
+    """Fit a model to a clean track table: a set of habits around the likeliest.
 
-    Without a `place`, a map of about `cells` cells is laid around the fixes. `time_of_day` gives
-    each step of the day its own matrix. Fixes off the map end a run of moves (``"drop"``), or count
+    Without a `place`, a map of about `cells` cells is laid around the fixes. Whatever is not given
+    of `smoothing`, `base`, `order` and `time_of_day` (a matrix for each step of the day) is chosen
+    by how well days that are left out are predicted. The base is where moves that were never seen
+    lead: anywhere (``"uniform"``), as far as this person's moves do (``"local"``), or as `others`
+    move, a clean table of other people's tracks. `habits` says how many mobilities the set has;
+    with 1 there is only the likeliest. Fixes off the map end a run of moves (``"drop"``), or count
     for the border (``"clamp"``).
     """
     zone(time_zone)
@@ -107,50 +151,98 @@ def fit_model(
         raise TrackError(
             f"a day is not a whole number of steps of {length}, as time_of_day requires"
         )
-    phases = DAY // length if time_of_day else 1
-    at_most(phases, MAX_PHASES, "the steps of a day", "use longer steps (--step)", TrackError)
+    count = whole(habits, "habits", TrackError, least=1)
+    at_most(count, MAX_HABITS, "the number of habits", "use fewer (--habits)", TrackError)
     place = LocalMap.around(table, cells=cells) if place is None else place
-    size = 8 * phases * place.grid.n_cells**2
-    remedy = "use fewer cells (--cells) or longer steps (--step)"
+    remedy = "use fewer cells (--cells), longer steps (--step) or fewer habits (--habits)"
+    size = 8 * count * place.grid.n_cells**2
     at_most(size, MAX_MODEL_BYTES, "the size of the model in bytes", remedy, TrackError)
-    owner = [name for name in ("user", "track") if name in table.columns]
-    sequences, starts = [], []
-    for _, fixes in table.groupby(owner, sort=False):
-        midnight = day_start(fixes["time"].min(), time_zone)
-        clock = Clock(midnight, length)
-        phase = LocalPhase.of(clock, time_zone)
-        for start, run in runs(fixes, place, clock, outside=outside):
-            parts = _by_phase(start, run, phase, phases) if time_of_day else [(start, run)]
-            starts += [first for first, _ in parts]
-            sequences += [part for _, part in parts]
-    if not any(len(run) > 1 for run in sequences):
+    phases = DAY // length if DAY % length == pd.Timedelta(0) else 1
+    fits = phases * size <= MAX_MODEL_BYTES and 1 < phases <= MAX_PHASES
+    if time_of_day:
+        at_most(phases, MAX_PHASES, "the steps of a day", "use longer steps (--step)", TrackError)
+        at_most(phases * size, MAX_MODEL_BYTES, "the size of the model", remedy, TrackError)
+    days = _days(table, place, length, time_zone, outside, phases)
+    if not any(len(run) > 1 for run in days.runs):
         raise TrackError(
             f"there is nothing to fit: the {len(table)} fixes have no two consecutive steps of "
             f"{length} on the map"
         )
+    bases: list[Base] = ["uniform", "local"] if base is None else [base]
     with warnings.catch_warnings():  # of a whole city most cells are never left: see provenance
         warnings.simplefilter("ignore", UnobservedRowsWarning)
-        mobility = Mobility.fit(
-            sequences,
-            place.grid.n_cells,
-            order=order,
-            smoothing=smoothing,
-            period=phases if time_of_day else None,
-            starts=starts if time_of_day else None,
+        if others is not None:
+            seen = _days(others, place, length, time_zone, outside, phases)
+            local = Mobility.by_distance(place.grid, seen.runs)
+            moving = Mobility.fit(seen.runs, place.grid.n_cells, smoothing=10.0, base=local)
+            days = replace(days, others=moving)
+            bases = [*bases, "others"] if base is None else bases
+        elif base == "others":
+            raise TrackError("the base 'others' needs tracks of other people (--others)")
+        choice = choose(
+            days,
+            bases=bases,
+            smoothings=SMOOTHINGS if smoothing is None else [checked_smoothing(smoothing)],
+            orders=ORDERS if order is None else [whole(order, "order", MobilityError, least=1)],
+            times_of_day=([False, True] if fits else [False])
+            if time_of_day is None
+            else [time_of_day],
         )
+        mobilities = habits_of(days, choice.setting, count, progress or (lambda _: None))
+    owner = [name for name in ("user", "track") if name in table.columns]
+    setting = choice.setting
     provenance = {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "fixes": len(table),
         "tracks": int(table.groupby(owner).ngroups),
-        "steps": int(sum(map(len, sequences))),
-        "moves": int(sum(len(run) - 1 for run in sequences)),
-        "cells never left": len(mobility.unobserved),
-        "order": order,
-        "smoothing": smoothing,
-        "time of day": time_of_day,
+        "steps": int(sum(map(len, days.runs))),
+        "moves": int(sum(len(run) - 1 for run in days.runs)),
+        "cells never left": len(mobilities[0].unobserved),
+        "habits": count,
+        "base": setting.base,
+        "order": setting.order,
+        "smoothing": setting.smoothing,
+        "time of day": setting.time_of_day,
+        **_predicted(choice),
         **seen_in(table, time_zone),
     }
-    return Model(place, length, mobility, time_zone, provenance)
+    return Model(place, length, tuple(mobilities), time_zone, provenance)
+
+
+def _predicted(choice: Choice) -> dict[str, float]:
+    """Return how well left-out days were predicted, in nats per move, if there were any."""
+    found = {
+        PREDICTED: choice.nats,
+        PREDICTED_BEFORE: choice.held_out.get(Setting(), math.nan),
+        PREDICTED_USUAL: choice.usual_places,
+    }
+    return {name: round(value, 4) for name, value in found.items() if math.isfinite(value)}
+
+
+def _days(
+    table: pd.DataFrame,
+    place: LocalMap,
+    length: pd.Timedelta,
+    time_zone: str,
+    outside: Outside,
+    phases: int,
+) -> Days:
+    """Return the runs of a table, cut where the clocks change; each belongs to its first day."""
+    owner = [name for name in ("user", "track") if name in table.columns]
+    sequences: list[list[int]] = []
+    starts: list[int] = []
+    dates: list[int] = []
+    for _, fixes in table.groupby(owner, sort=False):
+        clock = Clock(day_start(fixes["time"].min(), time_zone), length)
+        phase = LocalPhase.of(clock, time_zone)
+        for start, run in runs(fixes, place, clock, outside=outside):
+            day = clock.time_of([start])[0].tz_convert(time_zone).toordinal()
+            parts = _by_phase(start, run, phase, phases) if phases > 1 else [(0, run)]
+            for first, part in parts:
+                starts.append(first)
+                sequences.append(part)
+                dates.append(day)
+    return Days(place.grid, sequences, dates, starts, phases)
 
 
 def _by_phase(
@@ -185,17 +277,16 @@ def _step(step: pd.Timedelta | str) -> pd.Timedelta:
 
 def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
     """Return everything a model holds as arrays, by their names in its file."""
-    arrays: dict[str, NDArray[Any]] = {
-        "initial": model.mobility.initial,
-        "cell_of_state": model.mobility.cell_of_state,
-    }
-    matrices = model.mobility.matrices
-    for t, matrix in enumerate(matrices):
-        if sparse.issparse(matrix):
-            parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
-            arrays |= {f"matrix {t} {name}": part for name, part in parts.items()}
-        else:
-            arrays[f"matrix {t}"] = matrix
+    arrays: dict[str, NDArray[Any]] = {"initial": model.mobility.initial}
+    for m, mobility in enumerate(model.mobilities):
+        arrays[f"habit {m} cell_of_state"] = mobility.cell_of_state
+        for t, matrix in enumerate(mobility.matrices):
+            name = f"habit {m} matrix {t}"
+            if sparse.issparse(matrix):
+                parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+                arrays |= {f"{name} {part}": values for part, values in parts.items()}
+            else:
+                arrays[name] = matrix
     grid = model.place.grid
     meta = {
         "format": FORMAT,
@@ -206,7 +297,7 @@ def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
         "longitude": model.place.longitude,
         "step_seconds": model.step.total_seconds(),
         "time_zone": model.time_zone,
-        "matrices": len(matrices),
+        "matrices": [len(mobility.matrices) for mobility in model.mobilities],
         "provenance": model.provenance,
     }
     text = json.dumps(meta, sort_keys=True)

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from priste.mobility import Mobility
 from priste.storage import plain_json
 from priste.storage.archive import Archive, Claim, verified, write_archive
 from priste.storage.atomic_files import atomic_file
-from priste.storage.limits import MAX_PHASES, MIB, at_most, refusing
+from priste.storage.limits import MAX_HABITS, MAX_PHASES, MIB, at_most, refusing
 from priste.tracks.model import FORMAT, Model, arrays_of
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
@@ -71,12 +71,17 @@ def model_of(content: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Mo
     """Return the model of arrays that passed `check_claims`, and of its description."""
     grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"])
     place = LocalMap(grid, meta["latitude"], meta["longitude"])
-    matrices = [_matrix(content, t) for t in range(meta["matrices"])]
-    mobility = Mobility(
-        matrices, content["initial"], repeat=True, cell_of_state=content["cell_of_state"]
+    mobilities = tuple(
+        Mobility(
+            [_matrix(content, f"habit {m}", t) for t in range(count)],
+            content["initial"],
+            repeat=True,
+            cell_of_state=content[f"habit {m} cell_of_state"],
+        )
+        for m, count in enumerate(meta["matrices"])
     )
     step = pd.Timedelta(seconds=meta["step_seconds"])
-    return Model(place, step, mobility, meta["time_zone"], meta["provenance"])
+    return Model(place, step, mobilities, meta["time_zone"], meta["provenance"])
 
 
 def description_of(text: bytes) -> dict[str, Any]:
@@ -85,8 +90,12 @@ def description_of(text: bytes) -> dict[str, Any]:
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         found = shown(meta.get("format")) if isinstance(meta, dict) else "none"
         raise ModelFileError(f"it has format {found}, this version reads format {FORMAT}")
-    count = whole(meta["matrices"], "the number of matrices", ModelFileError, least=1)
-    at_most(count, MAX_PHASES, "the number of matrices", "use longer steps", ModelFileError)
+    if not isinstance(meta["matrices"], list) or not meta["matrices"]:
+        raise ModelFileError("it does not say how many matrices it has")
+    at_most(len(meta["matrices"]), MAX_HABITS, "the number of habits", "keep fewer", ModelFileError)
+    for each in meta["matrices"]:
+        count = whole(each, "the number of matrices", ModelFileError, least=1)
+        at_most(count, MAX_PHASES, "the number of matrices", "use longer steps", ModelFileError)
     for name, value in meta["provenance"].items():
         checked(name, "an entry of the provenance", ModelFileError)
         if isinstance(value, str):
@@ -98,23 +107,24 @@ def description_of(text: bytes) -> dict[str, Any]:
     return meta
 
 
-def check_claims(claims: Mapping[str, Claim], n_matrices: int) -> None:
+def check_claims(claims: Mapping[str, Claim], n_matrices: Sequence[int]) -> None:
     """Refuse arrays that do not form a model, before reading them."""
-    n_states = math.prod(claims["cell_of_state"].shape)
     expected: dict[str, tuple[tuple[str, ...], tuple[int | None, ...]]] = {
         "meta": (_BYTES, (None,)),
         "initial": (_NUMBERS, (None,)),
-        "cell_of_state": (_INDICES, (n_states,)),
     }
-    for t in range(n_matrices):
-        name = f"matrix {t}"
-        if name in claims:
-            expected[name] = _NUMBERS, (n_states, n_states)
-        else:
-            stored = math.prod(claims[f"{name} data"].shape)
-            expected[f"{name} data"] = _NUMBERS, (stored,)
-            expected[f"{name} indices"] = _INDICES, (stored,)
-            expected[f"{name} indptr"] = _INDICES, (n_states + 1,)
+    for m, count in enumerate(n_matrices):
+        cells = f"habit {m} cell_of_state"
+        n_states = math.prod(claims[cells].shape)
+        expected[cells] = _INDICES, (n_states,)
+        for name in (f"habit {m} matrix {t}" for t in range(count)):
+            if name in claims:
+                expected[name] = _NUMBERS, (n_states, n_states)
+            else:
+                stored = math.prod(claims[f"{name} data"].shape)
+                expected[f"{name} data"] = _NUMBERS, (stored,)
+                expected[f"{name} indices"] = _INDICES, (stored,)
+                expected[f"{name} indptr"] = _INDICES, (n_states + 1,)
     odd = sorted(set(claims) ^ set(expected))
     if odd:
         raise ModelFileError(f"it has missing or unexpected arrays: {shown(listing(odd))}")
@@ -127,10 +137,10 @@ def check_claims(claims: Mapping[str, Claim], n_matrices: int) -> None:
             raise ModelFileError(f"its {name!r} is {dtype} of shape {shape}, which is not possible")
 
 
-def _matrix(content: Mapping[str, NDArray[Any]], t: int) -> Any:
-    name = f"matrix {t}"
+def _matrix(content: Mapping[str, NDArray[Any]], habit: str, t: int) -> Any:
+    name = f"{habit} matrix {t}"
     if name in content:
         return content[name]
     parts = content[f"{name} data"], content[f"{name} indices"], content[f"{name} indptr"]
-    n_states = len(content["cell_of_state"])
+    n_states = len(content[f"{habit} cell_of_state"])
     return sparse.csr_array(parts, shape=(n_states, n_states))

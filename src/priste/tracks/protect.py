@@ -207,17 +207,21 @@ def protect_track(
     noise = PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism
     if stream is None:
         days, going = Stream.of(table, model, outside=outside), None
-        mobility, protections = model.mobility_from(days.clock.start), days.protections(events)
+        protections = days.protections(events)
         protector = Protector(
-            mobility,
+            model.mobilities_from(days.clock.start),
             noise,
             protections,
-            prior=against.prior(mobility),
+            prior=against.prior(model.mobility),
             calibration=calibration,
             seed=seed,
         )
     else:
-        way = default_calibration(noise) if calibration is None else calibration
+        way = (
+            default_calibration(noise, len(model.mobilities))
+            if calibration is None
+            else calibration
+        )
         settings = against, noise, way, seed
         old = _opened(stream)
         days = Stream.of(table, model, outside=outside, clock=None if old is None else old.clock)

@@ -178,8 +178,9 @@ def _stream(
     mechanism = Recipe.from_json(said["mechanism"]).build(MECHANISMS, grid)
     calibration = Recipe.from_json(said["calibration"]).build(CALIBRATIONS, grid)
     prior = _prior(adversary, content.get("prior belief"))
-    *earlier, mobility = (each.mobility_from(clock.start) for each in models)
-    parts = Parts((mobility,), mechanism, prior, calibration)
+    *before, mobilities = (each.mobilities_from(clock.start) for each in models)
+    earlier = [mobility for each in before for mobility in each]
+    parts = Parts(mobilities, mechanism, prior, calibration)
     state, notes = state_of(_under(content, "state "), parts, earlier, name)
     _check_numbers(said, {watched.name for watched in state.watched})
     return TrackStream(

@@ -61,9 +61,9 @@ class TrackStream:
         seed: int | None = None,
     ) -> "TrackStream":
         """Return a stream that begins with a step at `start`."""
-        mobility = model.mobility_from(start)
-        prior = adversary.prior(mobility)
-        state = PublicState.start((mobility,), mechanism, (), prior, eta_for(calibration))
+        mobilities = model.mobilities_from(start)
+        prior = adversary.prior(model.mobility)
+        state = PublicState.start(mobilities, mechanism, (), prior, eta_for(calibration))
         draws = Randomness(seed).position
         return cls((model,), adversary, model.clock(start), calibration, state, draws=draws)
 
@@ -88,7 +88,7 @@ class TrackStream:
     @property
     def protections(self) -> tuple[Protect, ...]:
         """What waits or is live."""
-        return tuple(watched.protection for watched in self.state.watched)
+        return tuple({w.name: w.protection for w in self.state.watched}.values())
 
     def account(self) -> Account:
         """Return the state of every event: what it was charged, what it has left."""
@@ -123,7 +123,7 @@ class TrackStream:
                 "a stream goes on with the map, the step and the zone that it began with; the "
                 "other model has others"
             )
-        state = self.state.exchanged((model.mobility_from(self.clock.start),))
+        state = self.state.exchanged(model.mobilities_from(self.clock.start))
         return replace(self, state=state, models=self._needed((*self.models, model), state))
 
     def _needed(self, models: tuple[Model, ...], state: PublicState) -> tuple[Model, ...]:
@@ -133,7 +133,8 @@ class TrackStream:
             return models
         used = {fingerprint(each.model.mobility) for each in state.evidence}
         start = self.clock.start
-        return (*(m for m in earlier if fingerprint(m.mobility_from(start)) in used), last)
+        known = [(each, map(fingerprint, each.mobilities_from(start))) for each in earlier]
+        return (*(each for each, habits in known if used & set(habits)), last)
 
     def asking(self, events: str | Path | Iterable[Protect], end: int) -> "TrackStream":
         """Return the stream with what is asked for until a week after step `end`.
@@ -179,9 +180,8 @@ class TrackStream:
     def link(self, state: PublicState) -> Link:
         """Return the place of the next certificate, whose time ends with `state`."""
         entries = {entry.name: entry for entry in state.account()}
-        standings = tuple(
-            Standing.of(entries[w.name], self.asked[w.name]) for w in self.state.watched
-        )
+        names = dict.fromkeys(w.name for w in self.state.watched)
+        standings = tuple(Standing.of(entries[name], self.asked[name]) for name in names)
         return Link(self.number + 1, self.step, self.state.eta, self.digest, standings)
 
     def after(self, protector: Protector, digest: str) -> "TrackStream":

@@ -1,0 +1,86 @@
+"""A set of habits around the likeliest: what another observer may have learned of the same person.
+
+Nobody has our model. What others make of the same person differs most where the data say least:
+in how people move from places where they were hardly seen. So the set spans that: the setting that
+predicts held-out days best; an observer who thinks that people may go anywhere; and one who thinks
+that people stay where they are. More are bootstraps over the days, with more and less smoothing.
+"""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from priste.checks import Array
+from priste.errors import UnobservedRowsWarning
+from priste.mobility import Mobility
+from priste.progress import Progress
+from priste.tracks.held_out import Days, Setting
+
+HABITS = 3
+"""How many habits a model has unless told otherwise: more gained nothing on people held out."""
+STAY = 0.9
+"""How likely an observer thinks it that people stay for a step where they were never seen."""
+_SPREAD = 3.0  # by which factor the smoothing of bootstraps is varied
+
+
+def habits_of(days: Days, setting: Setting, count: int, progress: Progress) -> list[Mobility]:
+    """Return the likeliest mobility and others around it, all with its belief about the start."""
+    anywhere = Setting("uniform", 1.0, setting.order, setting.time_of_day)
+    resting = Setting(setting.base, 1.0, setting.order, setting.time_of_day)
+    ways: list[Callable[[Days], Mobility]] = [
+        lambda of: learned(of, setting),
+        lambda of: learned(of, anywhere),
+        lambda of: learned(of, resting, stay=STAY),
+    ]
+    random, known = np.random.default_rng(0), sorted(set(days.day))
+    habits: list[Mobility] = []
+    for number in range(count):
+        sample = days
+        if number >= len(ways):
+            sample = days.of(random.choice(known, len(known)).tolist())
+        habits.append(ways[number % len(ways)](sample))
+        progress((number + 1) / count)
+    return [_starting(habit, habits[0].initial) for habit in habits]
+
+
+def learned(days: Days, setting: Setting, stay: float | None = None) -> Mobility:
+    """Return what a setting learns from the days; `stay` is how likely its base stays in place."""
+    base = days.base(setting.base)
+    if stay is not None:
+        base = _staying(base, days.grid.n_cells, stay)
+    with warnings.catch_warnings():  # of a whole city most cells are never left
+        warnings.simplefilter("ignore", UnobservedRowsWarning)
+        return Mobility.fit(
+            days.runs,
+            days.grid.n_cells,
+            order=setting.order,
+            smoothing=setting.smoothing,
+            base=base,
+            period=days.period if setting.time_of_day else None,
+            starts=days.phase if setting.time_of_day else None,
+        )
+
+
+def _staying(base: Mobility | None, n_cells: int, stay: float) -> Mobility:
+    """Return a base that stays where it is with a chance of `stay`, and else moves as it did."""
+    moves: Array = np.full((n_cells, n_cells), 1.0) if base is None else _dense(base)
+    np.fill_diagonal(moves, 0.0)
+    totals = moves.sum(axis=1, keepdims=True)
+    moves = np.divide(moves, totals, out=np.zeros_like(moves), where=totals > 0) * (1 - stay)
+    moves[np.diag_indices(n_cells)] = 1 - moves.sum(axis=1)
+    return Mobility(moves)
+
+
+def _dense(base: Mobility) -> Array:
+    matrix = base.transition(0)
+    return np.array(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+def _starting(mobility: Mobility, initial: Array) -> Mobility:
+    """Return the mobility with another belief about the start."""
+    started = Mobility(
+        mobility.matrices, initial, repeat=True, cell_of_state=mobility.cell_of_state
+    )
+    started.unobserved = mobility.unobserved
+    return started

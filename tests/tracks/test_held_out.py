@@ -1,0 +1,97 @@
+"""The setting that predicts left-out days best, beside the mobility that is learned with it."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from priste import Grid, Mobility
+from priste.tracks.habits import habits_of, learned
+from priste.tracks.held_out import Days, Setting, _Scores, choose
+
+GRID = Grid(3, 4)
+RANDOM = np.random.default_rng(3)
+
+
+def days(count: int = 8, period: int = 6, sigma: float = 0.8) -> Days:
+    """Days of two runs each, of somebody who moves locally."""
+    moves = Mobility.gaussian(GRID, sigma)
+    runs, day, phase = [], [], []
+    for number in range(count):
+        for run, length in ((0, 9), (1, 4)):
+            runs.append(moves.sample(length, seed=2 * number + run).tolist())
+            day.append(number)
+            phase.append(int(RANDOM.integers(period)))
+    return Days(GRID, runs, day, phase, period)
+
+
+def log_likelihood(mobility: Mobility, held_out: Days) -> float:
+    """The log-likelihood of the moves, state by state."""
+    total = 0.0
+    for run, phase in zip(held_out.runs, held_out.phase, strict=True):
+        state = run[0]
+        for t, cell in enumerate(run[1:]):
+            matrix = mobility.transition(phase + t)
+            row = sparse.csr_array(matrix)[[state]].toarray()[0]
+            there = mobility.cell_of_state == cell
+            total += math.log(row[there].sum())
+            state = int(np.flatnonzero(there)[np.argmax(row[there])])
+    return total
+
+
+@pytest.mark.parametrize("base", ["uniform", "local"])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("time_of_day", [False, True])
+def test_the_score_is_the_likelihood_of_the_mobility_that_is_learned(
+    base: str, order: int, time_of_day: bool
+) -> None:
+    everything = days()
+    train, test = everything.of(range(5)), everything.of([5, 6, 7])
+    setting = Setting(base, 1.5, order, time_of_day)  # type: ignore[arg-type]
+    mobility = learned(train, setting)
+    expected = log_likelihood(mobility, test)
+    assert _Scores(train, test, setting.base).of(setting) == pytest.approx(expected, rel=1e-9)
+
+
+def test_people_who_move_locally_are_predicted_by_a_local_base() -> None:
+    choice = choose(days(12), bases=["uniform", "local"])
+    assert choice.setting.base == "local"
+    assert choice.nats > choice.held_out[Setting()]
+    assert choice.nats > choice.usual_places
+    assert choice.setting.order == 1  # more is not worth it
+    assert not choice.setting.time_of_day
+
+
+def test_what_is_given_is_kept_and_a_single_day_leaves_nothing_out() -> None:
+    choice = choose(days(), bases=["uniform"], smoothings=[0.7], orders=[2], times_of_day=[True])
+    assert choice.setting == Setting("uniform", 0.7, 2, True)
+    assert math.isfinite(choice.nats)
+    alone = choose(days(1), bases=["uniform", "local"])
+    assert alone.setting.base == "local"
+    assert math.isnan(alone.nats)
+
+
+def test_habits_share_their_start_and_differ_where_nobody_was_seen() -> None:
+    seen = days(5, sigma=0.3)
+    first, anywhere, resting, *more = habits_of(seen, Setting("local", 5.0), 6, lambda _: None)
+    for habit in (anywhere, resting, *more):
+        np.testing.assert_array_equal(habit.initial, first.initial)
+    unseen = first.unobserved[0]
+    stay = [m.transition(0)[unseen, unseen] for m in (first, anywhere, resting)]
+    assert stay[1] == pytest.approx(1 / 12)
+    assert stay[2] == pytest.approx(0.9)
+    assert len({m.transition(0).tobytes() for m in (first, anywhere, resting, *more)}) == 6
+    again = habits_of(seen, Setting("local", 5.0), 6, lambda _: None)
+    for one, other in zip((first, anywhere, resting, *more), again, strict=True):
+        np.testing.assert_array_equal(one.transition(0), other.transition(0))
+
+
+def test_distances_alone_are_learned() -> None:
+    base = Mobility.by_distance(GRID, [[0, 1, 2, 3], [4, 5]])
+    matrix = base.transition(0)
+    steps = GRID.distances
+    for cell in range(12):
+        ring = np.isclose(steps[cell], 1.0)
+        assert len(set(np.round(matrix[cell][ring], 12))) == 1  # cells of a ring are alike
+    assert matrix[5][1] > matrix[5][5]  # all four moves went to the next cell
