@@ -126,6 +126,7 @@ class Person:
 
     def __init__(self, table: pd.DataFrame, place: LocalMap) -> None:
         self.place = place
+        self._observers: tuple[int, list[tuple[str, Mobility]]] = (-1, [])
         date = table["time"].dt.tz_convert(ZONE).dt.date
         self.days: list[Cells] = []
         for day, fixes in table.groupby(date):
@@ -208,7 +209,7 @@ class Person:
             name: float(
                 privacy_loss(event, m, columns, prior=KnownPrior(m.initial), sides=way.sides).max()
             )
-            for name, m in self.observers(day)
+            for name, m in self.known_observers(day)
         }
         return {
             "secret": secret,
@@ -219,6 +220,12 @@ class Person:
             "seconds": spent / len(errors),
             "losses": losses,
         }
+
+    def known_observers(self, day: int) -> list[tuple[str, Mobility]]:
+        """Return the observers of a day, learned once."""
+        if self._observers[0] != day:
+            self._observers = day, list(self.observers(day))
+        return self._observers[1]
 
     def observers(self, day: int) -> Iterator[tuple[str, Mobility]]:
         """Yield what others may have learned: never from the day itself, which they do not have."""

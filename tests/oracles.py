@@ -431,13 +431,16 @@ def mp_presence_losses(
 
 
 def presence_vectors(
-    cells: Sequence[int], steps: Sequence[int], transition: Array, columns: Sequence[Array]
+    cells: Sequence[int],
+    steps: Sequence[int],
+    transitions: Sequence[Array],
+    columns: Sequence[Array],
 ) -> tuple[Array, Array, Array, Array]:
     """The four vectors of a presence, per cell at the start, backwards from the last column.
 
-    Columns are divided by their largest entry, which changes no odds.
+    Columns are divided by their largest entry, which changes no odds. The transitions recur.
     """
-    n = len(transition)
+    n = len(transitions[0])
     inside = np.zeros(n, dtype=bool)
     inside[list(cells)] = True
     silent = [np.ones(n)] * (max(max(steps) + 1 - len(columns), 0))
@@ -447,7 +450,8 @@ def presence_vectors(
         yes, no, done = np.zeros(n), np.ones(n), np.ones(n)  # done: it has happened already
         for t in range(len(seen) - 1, -1, -1):
             if t < len(seen) - 1:
-                yes, no, done = transition @ yes, transition @ no, transition @ done
+                move = transitions[t % len(transitions)]
+                yes, no, done = move @ yes, move @ no, move @ done
             if t in steps:
                 yes, no = np.where(inside, done, yes), np.where(inside, 0.0, no)
             yes, no, done = seen[t] * yes, seen[t] * no, seen[t] * done

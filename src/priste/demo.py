@@ -18,6 +18,7 @@ from priste.tracks import (
     protect_track,
     track_table,
 )
+from priste.tracks.against import learned_from, realised
 from priste.tracks.files import write_as
 from priste.tracks.model_file import write_model
 from priste.wording import as_odds
@@ -109,15 +110,24 @@ def tell(out: Path, seed: int) -> Iterator[str]:
         delivery.write(result, account, public_report=True, files=files)
     grid, n = model.place.grid, len(result.releases)
     size = f"{grid.rows} × {grid.columns} cells of {grid.cell_size} km"
-    yield f"Fitted how this person moves to {DAYS - 1} days: {size}."
+    yield (
+        f"Fitted how this person moves to {DAYS - 1} days: {size}, "
+        f"{len(model.mobilities)} habits that an observer may have in mind."
+    )
     yield f"Protected the last day: {n} of {stream.n_steps} half hours released.\n"
     yield from (f"- {sentence}" for sentence in result.certificate.sentences())
 
-    (verdict,) = load_certificate(delivery.certificate).check(model).verdicts
+    checked = load_certificate(delivery.certificate)
+    (verdict,) = checked.check(model).verdicts
     before, after = as_odds(verdict.before), as_odds(float(verdict.after[-1]))
     yield "\nAudited from the certificate and the model alone:"
     yield f"  largest loss for any observer {verdict.largest:.4f}, promised at most {EPSILON:g}"
     yield f"  odds of an observer who believes the model: {before} before, {after} after"
+    (other,) = realised([checked], learned_from(stream.cells, model)).verdicts
+    yield (
+        f"  nothing is promised about observers with other habits in mind; one who had learned "
+        f"this person from that very day: {other.largest:.2f}"
+    )
     path = [-1 if cell is None else cell for cell in stream.cells]
     happened = "did happen" if result.protections[0].event.holds(path) else "did not happen"
     yield f"  (in truth it {happened})"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import stat
 import sys
@@ -532,3 +533,40 @@ def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
     assert certificate["steps"] == 144
     assert promises_hold(certificate, load_model(model), [62, 80, 100, 144])
     assert ": kept" in run("audit", tmp_path / "shared.certificate.json", "-m", model).out
+
+
+def test_a_set_of_habits_is_fitted_protected_and_held_against_other_days(
+    run: Run, tmp_path: Path
+) -> None:
+    write(city.days(0, 9), tmp_path / "past.csv")
+    write(city.days(5, 8), tmp_path / "other.csv")
+    write(city.days(10, 11), tmp_path / "day.csv")
+    city.events_file(tmp_path)
+    model, where = tmp_path / "m.npz", ("--step", "1h", "--time-zone", city.ZONE, "--cells", 25)
+    fitted = run("fit", tmp_path / "past.csv", "-o", model, *where, "--order", 1)
+    assert fitted.code == 0, fitted.err
+    assert "3 habits around the likeliest: local base" in fitted.out
+    assert re.search(r"held-out days: -\d\.\d+ nats per move, \+\d\.\d+ over", fitted.out)
+    words = "protect", tmp_path / "day.csv", "-m", model, "-e", tmp_path / "events.toml"
+    assert "leave it out" in run(*words, "--calibration", "every-output", "--margin", 0.2).err
+    assert run(*words, "--margin", 1.5).code == 3
+    ended = run(*words, "--seed", 1)
+    assert ended.code == 0, ended.err
+    assert "whichever of the 3 habits" in ended.out
+    certificate = tmp_path / "day.protected.certificate.json"
+    assert json.loads(certificate.read_text())["calibration"]["margin"] == 0.5
+    against = "audit", certificate, "-m", model, "--against", tmp_path / "other.csv"
+    told = run(*against)
+    assert told.code == 0, told.err
+    assert "An observer who learned this person from the tracks given (not promised)" in told.out
+    numbers = run(*against, "--json").json["other habits"]
+    for name in ("treatment", "odd"):
+        assert f"realised {numbers[name]['realised']:.2f}" in told.out
+    page = (tmp_path / "day.private" / "report.html").read_text()
+    assert "had learned this person from these very days" in page
+
+
+def test_a_base_that_is_none_is_refused(run: Run, desk: Path) -> None:
+    ended = run("fit", desk / "day.gpx", "-o", desk / "new.npz", "--base", "near")
+    assert ended.code == 3
+    assert "--base is one of uniform, local, others" in ended.err

@@ -173,7 +173,8 @@ def test_a_stream_goes_on_as_it_began(options: dict[str, Any], message: str) -> 
 
 
 def other_model(first: int, last: int) -> Model:
-    return fit_model(city.days(first, last), step="1h", place=city.PLACE, time_zone=city.ZONE)
+    days = city.days(first, last)
+    return fit_model(days, step="1h", place=city.PLACE, time_zone=city.ZONE, order=1, habits=1)
 
 
 def test_a_model_is_exchanged_only_on_request_and_for_one_that_has_seen_no_day() -> None:

@@ -40,7 +40,7 @@ class OptimalRemap:
 
     `loss` is the distance, its square, 0 or 1 for the same cell or another, or a matrix of losses
     per true and released cell. The public belief is the mean of the mobility models', from their
-    `initial` on, with a little spread over all cells: people do what nobody expects.
+    `initial` on, with a thousandth spread over all cells, so that no row is arbitrary.
     `spending` says how much of ε a step may use, and `margin` which share of it is never used: held
     back for observers whose model of the person is none of those that the promise is made for.
     """

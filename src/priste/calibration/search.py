@@ -20,7 +20,7 @@ _NEAREST = 6  # outputs that a cell may use from the start
 _LENDERS = 8  # cells from which an output may borrow evidence from the start
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
-_ANYWHERE = 0.02  # the share of the public belief that is spread over all cells: for surprises
+_ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
 _BUMPS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # added to all that is used if rounding hurts
 
 

@@ -180,6 +180,11 @@ def explain(
         sentences = [factor] + [
             f"{promise(epsilon, odds).capitalize()}." for odds in (1 / 99, 1 / 9, 1.0, 9.0)
         ]
+        sentences.append(
+            'With sides = "event" in the events file odds must not rise by more, and may fall: '
+            "places are released more exactly, and an observer may become sure that the event did "
+            "not happen."
+        )
     if json:
         as_json({"sentences": sentences})
     else:

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import pandas as pd
 import typer
 
-from priste.calibration import Calibration, EveryOutput, OptimalRemap
 from priste.checks import shown
 from priste.cli.console import working
 from priste.errors import TrackError
@@ -144,10 +143,6 @@ MECHANISMS: dict[str, type[GridMechanism]] = {
     "planar-laplace": PlanarLaplace,
     "exponential": Exponential,
     "none": NoNoise,
-}
-CALIBRATIONS: dict[str, type[Calibration]] = {
-    "optimal": OptimalRemap,
-    "every-output": EveryOutput,
 }
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
+from priste.calibration import Calibration, EveryOutput, OptimalRemap
 from priste.checks import Array, listing
 from priste.cli.accounts import stream_json
 from priste.cli.console import as_json, note, say, working
 from priste.cli.options import (
-    CALIBRATIONS,
     MECHANISMS,
     Against,
     Budget,
@@ -30,7 +30,7 @@ from priste.cli.options import (
     refuse_existing,
     refuse_same,
 )
-from priste.errors import TrackError
+from priste.errors import ProtectionError, TrackError
 from priste.report.delivery import Delivery
 from priste.stream.parts import DEFAULT_RHO
 from priste.tracks import expose_track, load_model, protect_track
@@ -109,6 +109,15 @@ def _turning_points(losses: Array, most: int = 12) -> list[int]:
     return sorted(np.argsort(-change, kind="stable")[:most].tolist())
 
 
+def _calibration(name: str, margin: float | None) -> Calibration | None:
+    """Return what was asked for; None is the default, or what a stream began with."""
+    if name == "every-output":
+        if margin is not None:
+            raise ProtectionError("--margin is for the optimal remap; leave it out")
+        return EveryOutput()
+    return None if margin is None else OptimalRemap(margin=margin)
+
+
 def protect(
     track: Annotated[Path, typer.Argument(help="The track of one person.")],
     model: ModelFile,
@@ -130,6 +139,13 @@ def protect(
             help="How to keep the promise: remap the noise optimally, or weaken its budget."
         ),
     ] = "optimal",
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of every ε that the optimal remap never uses, held back for observers with "
+            "other habits in mind (default: 0.5 if the model holds several habits, else 0)."
+        ),
+    ] = None,
     outside: OffMap = "clamp",
     stream: Annotated[
         Path | None,
@@ -191,7 +207,7 @@ def protect(
             adversary=adversary,
             rho=rho,
             mechanism=MECHANISMS[mechanism](learned.place.grid, budget),
-            calibration=CALIBRATIONS[calibration](),
+            calibration=_calibration(calibration, margin),
             outside=outside,
             seed=seed,
             progress=progress,

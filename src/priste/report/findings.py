@@ -80,8 +80,6 @@ class Findings:
     """The first step of the first event, and what each cell would have reported there. It shows
     where the model expects the person."""
     account: Account | None = None
-    others: tuple[Verdict, ...] = ()
-    """What an observer concludes who learned the person from the protected days themselves."""
 
     @classmethod
     def of(
@@ -113,7 +111,6 @@ class Findings:
             {r.step: r.private.budget for r in track.releases},
             None if shown_at is None else (shown_at, track.emissions[shown_at]),
             account,
-            realised([track.certificate], learned_from(track.stream.cells, model)).verdicts,
         )
 
     def __repr__(self) -> str:
@@ -129,6 +126,13 @@ class Findings:
     def released(self) -> dict[int, int]:
         """The released cell of each step that has one."""
         return {step: cell for step, (cell, _) in self.certificate.releases.items()}
+
+    def against_itself(self) -> tuple[Verdict, ...]:
+        """Return what an observer concludes who learned the person from these very days."""
+        if self.true is None or self.certificate.link is not None or not self.events:
+            return ()
+        cells = [self.true.get(step) for step in self.certificate.steps]
+        return realised([self.certificate], learned_from(cells, self.model)).verdicts
 
     def times(self, steps: "list[int] | range") -> pd.DatetimeIndex:
         """Return when steps begin, on the wall clock of the model's zone."""

@@ -105,9 +105,10 @@ def _events_table(findings: Findings) -> str:
 
 def _others(findings: Findings) -> str:
     """Say what an observer concludes about whom nothing is promised."""
-    if not findings.others:
+    others = findings.against_itself()
+    if not others:
         return ""
-    lines = "".join(f"<li>{escape(in_words(verdict))}</li>" for verdict in findings.others)
+    lines = "".join(f"<li>{escape(in_words(verdict))}</li>" for verdict in others)
     return (
         "<p>Nobody has exactly this model. Nothing is promised about observers with other habits "
         "in mind. One who had learned this person from these very days would conclude:</p>"

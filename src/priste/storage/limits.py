@@ -133,7 +133,7 @@ def refusing(what: str, error: type[PristeError]) -> Iterator[None]:
     try:
         yield
     except PristeError as problem:
-        raise error(f"{what}: {problem}") from problem
+        raise error(f"{what}: {_cut(str(problem), 1000)}") from problem
     except Exception as problem:  # parsers raise almost anything
         raise error(f"{what}: {reason(problem)}") from problem
 
@@ -146,3 +146,8 @@ def reason(problem: Exception) -> str:
         return "it would need more memory than there is"
     text = " ".join(f"{problem}".split()) or type(problem).__name__
     return "".join(c for c in text if c.isprintable())[:300]
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a message that may quote a hostile file, no longer than anybody reads."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

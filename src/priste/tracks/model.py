@@ -155,13 +155,15 @@ def fit_model(
     at_most(count, MAX_HABITS, "the number of habits", "use fewer (--habits)", TrackError)
     place = LocalMap.around(table, cells=cells) if place is None else place
     remedy = "use fewer cells (--cells), longer steps (--step) or fewer habits (--habits)"
-    size = 8 * count * place.grid.n_cells**2
-    at_most(size, MAX_MODEL_BYTES, "the size of the model in bytes", remedy, TrackError)
+    size, what = 8 * count * place.grid.n_cells**2, "the size of the model in bytes"
+    at_most(size, MAX_MODEL_BYTES, what, remedy, TrackError)
     phases = DAY // length if DAY % length == pd.Timedelta(0) else 1
     fits = phases * size <= MAX_MODEL_BYTES and 1 < phases <= MAX_PHASES
     if time_of_day:
         at_most(phases, MAX_PHASES, "the steps of a day", "use longer steps (--step)", TrackError)
-        at_most(phases * size, MAX_MODEL_BYTES, "the size of the model", remedy, TrackError)
+        at_most(
+            phases * size, MAX_MODEL_BYTES, "the size of the model in bytes", remedy, TrackError
+        )
     days = _days(table, place, length, time_zone, outside, phases)
     if not any(len(run) > 1 for run in days.runs):
         raise TrackError(

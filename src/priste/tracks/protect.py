@@ -217,13 +217,9 @@ def protect_track(
             seed=seed,
         )
     else:
-        way = (
-            default_calibration(noise, len(model.mobilities))
-            if calibration is None
-            else calibration
-        )
-        settings = against, noise, way, seed
         old = _opened(stream)
+        usual = old.calibration if old else default_calibration(noise, len(model.mobilities))
+        settings = against, noise, usual if calibration is None else calibration, seed
         days = Stream.of(table, model, outside=outside, clock=None if old is None else old.clock)
         if old is None:
             going = TrackStream.begin(days.clock.start, model, *settings)
