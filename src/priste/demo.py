@@ -18,9 +18,9 @@ from priste.tracks import (
     protect_track,
     track_table,
 )
-from priste.tracks.against import learned_from, realised
 from priste.tracks.files import write_as
 from priste.tracks.model_file import write_model
+from priste.tracks.other_habits import learned_from, realised
 from priste.wording import as_odds
 
 CITY = LocalMap(Grid(rows=10, columns=10, cell_size=0.8), latitude=52.52, longitude=13.40)

@@ -17,8 +17,8 @@ from priste.tracks import (
     save_certificate,
     save_model,
 )
-from priste.tracks.against import against, in_words, learned_from
 from priste.tracks.certificate import Certificate
+from priste.tracks.other_habits import against, in_words, learned_from
 from tests.tracks import city
 
 PRIVATE = """

@@ -15,9 +15,9 @@ from priste.cli.prices import prices_of_adversaries
 from priste.errors import CertificateError
 from priste.tracks import Certificate, load_certificate, load_model, load_stream, read
 from priste.tracks import check as compute
-from priste.tracks.against import against as realised_against
-from priste.tracks.against import in_words
 from priste.tracks.certificate_check import Verdict
+from priste.tracks.other_habits import against as realised_against
+from priste.tracks.other_habits import in_words
 from priste.wording import as_factor, promise
 
 

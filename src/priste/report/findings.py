@@ -7,12 +7,12 @@ import pandas as pd
 from priste.checks import Array
 from priste.events import atoms
 from priste.protection import Protect
-from priste.tracks.against import learned_from, realised
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_check import Verdict
 from priste.tracks.cleaning import Account
 from priste.tracks.model import Model
 from priste.tracks.names import short
+from priste.tracks.other_habits import learned_from, realised
 from priste.tracks.protect import ProtectedTrack
 
 

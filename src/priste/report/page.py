@@ -10,7 +10,7 @@ from priste.report.figures import draw
 from priste.report.findings import EventFinding, Findings
 from priste.report.html import as_svg, document, inline_svg, table
 from priste.storage.atomic_files import AtomicFiles
-from priste.tracks.against import in_words
+from priste.tracks.other_habits import in_words
 from priste.wording import as_factor, as_odds
 
 _CAPTIONS = {

@@ -22,6 +22,7 @@ with needs_extra("priste.tracks", "tracks"):
     from priste.tracks.geolife import read_geolife
     from priste.tracks.model import Model, fit_model
     from priste.tracks.model_file import load_model, save_model
+    from priste.tracks.other_habits import against
     from priste.tracks.places import LocalMap
     from priste.tracks.protect import ProtectedTrack, Stream, protect_track
     from priste.tracks.steps import Clock, as_track, discretise, unbroken
@@ -47,6 +48,7 @@ __all__ = [
     "TrackStream",
     "Verdict",
     "Window",
+    "against",
     "as_track",
     "check",
     "clean",

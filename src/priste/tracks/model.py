@@ -161,9 +161,7 @@ def fit_model(
     fits = phases * size <= MAX_MODEL_BYTES and 1 < phases <= MAX_PHASES
     if time_of_day:
         at_most(phases, MAX_PHASES, "the steps of a day", "use longer steps (--step)", TrackError)
-        at_most(
-            phases * size, MAX_MODEL_BYTES, "the size of the model in bytes", remedy, TrackError
-        )
+        at_most(phases * size, MAX_MODEL_BYTES, what, remedy, TrackError)
     days = _days(table, place, length, time_zone, outside, phases)
     if not any(len(run) > 1 for run in days.runs):
         raise TrackError(
