@@ -28,6 +28,7 @@ from priste import (
     EveryOutput,
     KnownPrior,
     Mobility,
+    OptimalRemap,
     PlanarLaplace,
     Protect,
     Protector,
@@ -58,6 +59,8 @@ class Way:
 
 WAYS = {
     "a set of habits": Way(3),
+    "a set of habits, nothing held back": Way(3, OptimalRemap()),
+    "a set of habits, three quarters held back": Way(3, OptimalRemap(margin=0.75)),
     "a set of habits, odds must not rise": Way(3, sides="event"),
     "one model": Way(1),
     "one model, EveryOutput": Way(1, EveryOutput()),

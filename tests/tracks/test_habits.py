@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from priste import KnownPrior, Mobility, privacy_loss
@@ -79,6 +80,9 @@ def test_other_people_teach_how_one_moves_where_one_was_never_seen() -> None:
         city.days(0, 2), step="1h", place=city.PLACE, others=city.days(2, 10), base="others"
     )
     assert model.provenance["base"] == "others"
+    mine, theirs = (city.days(0, 2).assign(user=user) for user in ("me", "you"))
+    with pytest.raises(TrackError, match="include those of me"):
+        fit_model(mine, step="1h", place=city.PLACE, others=pd.concat([theirs, mine]))
 
 
 def test_the_promise_is_kept_for_every_habit(certificates: list[Certificate]) -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from priste.checks import shown, whole
+from priste.checks import listing, shown, whole
 from priste.errors import MobilityError, ModelFileError, TrackError, UnobservedRowsWarning
 from priste.fitting import checked_smoothing
 from priste.mobility import Mobility
@@ -172,6 +172,7 @@ def fit_model(
     with warnings.catch_warnings():  # of a whole city most cells are never left: see provenance
         warnings.simplefilter("ignore", UnobservedRowsWarning)
         if others is not None:
+            _refuse_same_people(table, others)
             seen = _days(others, place, length, time_zone, outside, phases)
             local = Mobility.by_distance(place.grid, seen.runs)
             moving = Mobility.fit(seen.runs, place.grid.n_cells, smoothing=10.0, base=local)
@@ -207,6 +208,17 @@ def fit_model(
         **seen_in(table, time_zone),
     }
     return Model(place, length, tuple(mobilities), time_zone, provenance)
+
+
+def _refuse_same_people(table: pd.DataFrame, others: pd.DataFrame) -> None:
+    """Refuse other people's tracks that are this person's: their days would enter unnoticed."""
+    if "user" in table and "user" in others:
+        both = sorted(set(table["user"]) & set(others["user"]))
+        if both:
+            raise TrackError(
+                f"the tracks of other people (--others) include those of {listing(both)}, who the "
+                f"model is about: days to be protected must not enter it; leave them out"
+            )
 
 
 def _predicted(choice: Choice) -> dict[str, float]:
