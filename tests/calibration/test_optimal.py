@@ -393,7 +393,8 @@ def test_what_cannot_be_is_refused() -> None:
 
 def test_what_is_asked_for_unless_said_otherwise() -> None:
     assert repr(OptimalRemap(GRID.distances)) == (
-        "OptimalRemap(spending='all', gap=0.01, rounds=100, outputs=None, time_limit=120.0)"
+        "OptimalRemap(spending='all', margin=0.0, gap=0.01, rounds=100, outputs=None, "
+        "time_limit=120.0)"
     )
     assert OptimalRemap().loss == "distance"
     assert OptimalRemap().distances is None
