@@ -26,8 +26,7 @@ _SPREAD = 3.0  # by which factor the smoothing of bootstraps is varied
 
 def habits_of(days: Days, setting: Setting, count: int, progress: Progress) -> list[Mobility]:
     """Return the likeliest mobility and others around it, all with its belief about the start."""
-    anywhere = Setting("uniform", 1.0, setting.order, setting.time_of_day)
-    resting = Setting(setting.base, 1.0, setting.order, setting.time_of_day)
+    anywhere, resting = Setting("uniform"), Setting(setting.base)  # simple, as most observers are
     ways: list[Callable[[Days], Mobility]] = [
         lambda of: learned(of, setting),
         lambda of: learned(of, anywhere),

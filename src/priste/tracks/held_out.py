@@ -21,7 +21,7 @@ Base = Literal["uniform", "local", "others"]
 SMOOTHINGS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ORDERS = (1, 2)
 FOLDS = 5
-WORTH = 0.03
+WORTH = 0.1
 """What a higher order or a time of day must gain, in nats per move, to be worth their states."""
 
 Codes = NDArray[np.int64]
