@@ -115,6 +115,16 @@ def test_a_stream_against_mixtures_tracks_everything_for_ever() -> None:
     assert all(loss <= 1.0 for loss in guard.release(1).private.losses.values())
 
 
+def test_what_mixtures_were_told_before_counts_for_what_is_asked_for_later() -> None:
+    guard = protector(at({1}, 1), epsilon=3.0)
+    for cell in (1, 1, 1):
+        guard.release(cell)
+    told = guard.account()["event 1"].moved
+    assert told > 0.5
+    with pytest.raises(ProtectionError, match="cannot be protected"):
+        guard.add(Protect(at({1}, 6), 0.05, name="later"))
+
+
 def test_what_is_not_possible_with_mixtures_is_said() -> None:
     guard = protector()
     with pytest.raises(ProtectionError, match="keeps these models"):

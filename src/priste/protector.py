@@ -76,9 +76,9 @@ class Protector:
     and with `Retry`, every event is tracked from the start and for ever.
 
     Several mobility models may be given: the promise then holds for observers who have any one of
-    them in mind. With ``mixtures=True`` it also holds for those who do not know which is true and
-    learn it from the releases; that is a much harder promise. The public belief that a
-    `LocationSet` follows is the mean of theirs.
+    them in mind, all with the same `prior` about the start. With ``mixtures=True`` it also holds
+    for those who do not know which is true and learn it from the releases; that is a much harder
+    promise. The public belief that a `LocationSet` follows is the mean of the models'.
 
     Random draws come from the operating system; with a `seed` they are reproducible and offer no
     protection against anybody who knows or guesses the seed.
@@ -104,6 +104,7 @@ class Protector:
         self._has_moved_on = False
         self.mixtures = bool(mixtures)
         self.eta = eta_for(self.calibration, checked_eta(eta, ProtectionError))
+        self.eta = 0.0 if self.mixtures else self.eta
         self._randomness = Randomness(seed)
         self._left = self.beginning()  # the public state after the last step
         self._planned: tuple[PublicState, Plan] | None = None

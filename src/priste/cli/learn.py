@@ -68,7 +68,8 @@ def fit(
         str | None,
         typer.Option(
             help="Where moves lead that were never seen: 'uniform' (anywhere), 'local' (as far as "
-            "others do) or 'others' (default: what predicts best)."
+            "this person's moves do) or 'others' (as other people move; default: what predicts "
+            "best)."
         ),
     ] = None,
     others: Annotated[
@@ -147,12 +148,16 @@ def fit(
     say(f"{out}: a model of these people's habits. Only you can read it; keep it private.")
 
 
+def _so_many(habits: int) -> str:
+    return "the likeliest habit" if habits == 1 else f"{habits} habits around the likeliest"
+
+
 def _say_choice(model: Model) -> None:
     """Say how the moves were learned, and how well left-out days were predicted."""
     about = model.provenance
     hours = ", by time of day" if about["time of day"] else ""
     say(
-        f"{about['habits']} habits around the likeliest: {about['base']} base, smoothing "
+        f"{_so_many(about['habits'])}: {about['base']} base, smoothing "
         f"{about['smoothing']:g}, order {about['order']}{hours}"
     )
     if PREDICTED in about:

@@ -130,7 +130,12 @@ class PublicState:
         added = tuple(self._watch(protection, name, m, b) for m, b in enumerate(beliefs))
         if self.mixtures:
             parts = [w.evidence for w in added if w.evidence is not None]
-            added = (replace(added[0], model=EVERY_MODEL, evidence=Mixture.of_models(parts)),)
+            mixture = Mixture.of_models(parts)
+            if step > 0:
+                told = worst_case(mixture.four_vectors(), sides=protection.sides).loss
+                if told > protection.epsilon - GUARD:
+                    raise _told_too_much(name, protection.epsilon, told)
+            added = (replace(added[0], model=EVERY_MODEL, evidence=mixture),)
         return replace(
             self,
             watched=(*self.watched, *added),
@@ -224,8 +229,9 @@ class PublicState:
         return replace(self, warm_start=self.warm_start.renumbered(numbers))
 
     def _settling(self) -> "PublicState":
-        """Return the state without the protections that are settled."""
-        done = [w for w in self.live if w.is_settled]
+        """Return the state without the protections that are settled, under all models at once."""
+        still = {w.name for w in self.watched if not w.is_settled}
+        done = [w for w in self.live if w.name not in still]
         if not done:
             return self
         watched = tuple(w for w in self.watched if w not in done)

@@ -3,7 +3,7 @@
 Nobody has our model. What others make of the same person differs most where the data say least:
 in how people move from places where they were hardly seen. So the set spans that: the setting that
 predicts held-out days best; an observer who thinks that people may go anywhere; and one who thinks
-that people stay where they are. More are bootstraps over the days, with more and less smoothing.
+that people stay where they are. More are the same three, each learned from a bootstrap of the days.
 """
 
 import warnings
@@ -21,7 +21,8 @@ HABITS = 3
 """How many habits a model has unless told otherwise: more gained nothing on people held out."""
 STAY = 0.9
 """How likely an observer thinks it that people stay for a step where they were never seen."""
-_SPREAD = 3.0  # by which factor the smoothing of bootstraps is varied
+SIMPLE = 3
+"""Of so many habits in a row only the first may depend on the time of day."""
 
 
 def habits_of(days: Days, setting: Setting, count: int, progress: Progress) -> list[Mobility]:

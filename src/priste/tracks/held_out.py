@@ -103,13 +103,12 @@ def choose(
     The simplest order is kept, and no time of day, unless more is worth it. With a single day
     there is nothing to hold out, and the middle of everything is taken.
     """
-    tried = [Setting(*each) for each in product(bases, smoothings, orders, times_of_day)]
+    allowed = [Setting(*each) for each in product(bases, smoothings, orders, times_of_day)]
     known = sorted(set(days.day))
     if len(known) < 2:
         middle = Setting(bases[-1], smoothings[len(smoothings) // 2], orders[0], times_of_day[0])
         return Choice(middle, {}, math.nan)
-    if Setting() not in tried:
-        tried.append(Setting())  # what others are measured by
+    tried = list(dict.fromkeys([*allowed, Setting()]))  # the last is what others are measured by
     sums, usual, moves = dict.fromkeys(tried, 0.0), 0.0, 0
     for fold in range(min(FOLDS, len(known))):
         left_out = set(known[fold::FOLDS])
@@ -124,9 +123,8 @@ def choose(
             for setting in (each for each in tried if each.base == base):
                 sums[setting] += scores.of(setting)
     held_out = {setting: total / max(moves, 1) for setting, total in sums.items()}
-    allowed = set(product(bases, smoothings, orders, times_of_day))
-    best = max(allowed, key=lambda s: held_out[Setting(*s)] - WORTH * (s[2] - 1 + s[3]))
-    return Choice(Setting(*best), held_out, usual / max(moves, 1))
+    best = max(allowed, key=lambda s: held_out[s] - WORTH * (s.order - 1 + s.time_of_day))
+    return Choice(best, held_out, usual / max(moves, 1))
 
 
 def _usual_places(train: Days, test: Days) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from priste.errors import MobilityError, ModelFileError, TrackError, UnobservedR
 from priste.fitting import checked_smoothing
 from priste.mobility import Mobility
 from priste.progress import Progress
-from priste.storage.archive import checksum
+from priste.storage.archive import MAX_ARRAYS, checksum
 from priste.storage.limits import (
     LONGEST_STEP,
     MAX_HABITS,
@@ -27,7 +27,7 @@ from priste.storage.limits import (
     MAX_PHASES,
     at_most,
 )
-from priste.tracks.habits import HABITS, habits_of
+from priste.tracks.habits import HABITS, SIMPLE, habits_of
 from priste.tracks.held_out import (
     ORDERS,
     SMOOTHINGS,
@@ -70,6 +70,8 @@ class Model:
     def __post_init__(self) -> None:
         zone(self.time_zone)
         _step(self.step)
+        if not self.mobilities:
+            raise ModelFileError("a model holds at least one habit")
         at_most(len(self.mobilities), MAX_HABITS, "the number of habits", "keep fewer", TrackError)
         for mobility in self.mobilities:
             if mobility.n_cells != self.place.grid.n_cells:
@@ -158,10 +160,13 @@ def fit_model(
     size, what = 8 * count * place.grid.n_cells**2, "the size of the model in bytes"
     at_most(size, MAX_MODEL_BYTES, what, remedy, TrackError)
     phases = DAY // length if DAY % length == pd.Timedelta(0) else 1
-    fits = phases * size <= MAX_MODEL_BYTES and 1 < phases <= MAX_PHASES
+    by_hour = size + 8 * (phases - 1) * -(-count // SIMPLE) * place.grid.n_cells**2
+    fits = by_hour <= MAX_MODEL_BYTES and 1 < phases <= MAX_PHASES
     if time_of_day:
         at_most(phases, MAX_PHASES, "the steps of a day", "use longer steps (--step)", TrackError)
-        at_most(phases * size, MAX_MODEL_BYTES, what, remedy, TrackError)
+        at_most(by_hour, MAX_MODEL_BYTES, what, remedy, TrackError)
+    if base is not None and base not in get_args(Base):
+        raise TrackError(f"the base (--base) is one of {listing(get_args(Base))}, got {base!r}")
     days = _days(table, place, length, time_zone, outside, phases)
     if not any(len(run) > 1 for run in days.runs):
         raise TrackError(
@@ -205,9 +210,19 @@ def fit_model(
         "smoothing": setting.smoothing,
         "time of day": setting.time_of_day,
         **_predicted(choice),
-        **seen_in(table, time_zone),
+        **seen_in(table if others is None else _together(table, others), time_zone),
     }
-    return Model(place, length, tuple(mobilities), time_zone, provenance)
+    model = Model(place, length, tuple(mobilities), time_zone, provenance)
+    arrays = arrays_of(model)
+    at_most(sum(a.nbytes for a in arrays.values()), MAX_MODEL_BYTES, what, remedy, TrackError)
+    at_most(len(arrays) + 1, MAX_ARRAYS, "the number of matrices", remedy, TrackError)
+    return model
+
+
+def _together(table: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Return all fixes that a model has seen; whose they are only if both tables say so."""
+    known = ["time", "user"] if "user" in table and "user" in others else ["time"]
+    return pd.concat([table[known], others[known]])
 
 
 def _refuse_same_people(table: pd.DataFrame, others: pd.DataFrame) -> None:
@@ -248,13 +263,30 @@ def _days(
         clock = Clock(day_start(fixes["time"].min(), time_zone), length)
         phase = LocalPhase.of(clock, time_zone)
         for start, run in runs(fixes, place, clock, outside=outside):
-            day = clock.time_of([start])[0].tz_convert(time_zone).toordinal()
-            parts = _by_phase(start, run, phase, phases) if phases > 1 else [(0, run)]
-            for first, part in parts:
-                starts.append(first)
-                sequences.append(part)
-                dates.append(day)
+            for first, day, part in _by_day(start, run, clock, time_zone):
+                parts = _by_phase(first, part, phase, phases) if phases > 1 else [(0, part)]
+                starts += [begins for begins, _ in parts]
+                sequences += [cells for _, cells in parts]
+                dates += [day] * len(parts)
     return Days(place.grid, sequences, dates, starts, phases)
+
+
+def _by_day(
+    start: int, run: list[int], clock: Clock, time_zone: str
+) -> list[tuple[int, int, list[int]]]:
+    """Return a run cut at midnight: the first step of each part, its day, and its cells.
+
+    The last cell of a part is the first of the next, so that no move is lost.
+    """
+    times = clock.time_of(range(start, start + len(run))).tz_convert(time_zone)
+    day = np.asarray(times.tz_localize(None).normalize().asi8)
+    cuts = [0, *(np.flatnonzero(np.diff(day)) + 1).tolist()]
+    ends = [*cuts[1:], len(run) - 1]
+    return [
+        (start + begin, int(day[begin]), run[begin : end + 1])
+        for begin, end in zip(cuts, ends, strict=True)
+        if begin < end or len(run) == 1
+    ]
 
 
 def _by_phase(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from priste.errors import CertificateError
 from priste.mobility import Mobility
 from priste.priors import KnownPrior
 from priste.tracks.certificate import Certificate
@@ -29,7 +30,9 @@ def against(
     certificate was made under, or all certificates of a stream were.
     """
     given = [certificates] if isinstance(certificates, Certificate) else list(certificates)
-    chain = in_order(given) if given[0].link is not None else given
+    if not given:
+        raise CertificateError("there is no certificate to hold against anybody")
+    chain = given if len(given) == 1 else in_order(given)
     for certificate in chain:
         certificate.refuse_other(model)
     zone = model.time_zone
