@@ -79,31 +79,43 @@ def main() -> None:
     print("Held out: what observers with other habits in mind learn")
     with ProcessPoolExecutor(2) as pool:
         found = [case for cases in pool.map(_measured, jobs) for case in cases]
+    tables = summaries(found)
     if file:
-        Path(file).write_text(json.dumps(found, indent=0) + "\n")
-    show(found)
+        Path(file).write_text(json.dumps(tables, indent=1) + "\n")
+    show(tables)
 
 
-def show(found: Sequence[dict[str, Any]]) -> None:
-    """Print a table per way, and what was wanted of the default."""
-    for name in WAYS:
+def summaries(found: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return the figures of each way that was measured; they name no person and no day."""
+    tables = {}
+    for name in dict.fromkeys(case["way"] for case in found):
         cases = [case for case in found if case["way"] == name]
         losses = np.array([loss for case in cases for loss in case["losses"].values()])
-        middle, high, top = np.quantile(losses, [0.5, 0.95, 0.99])
-        ratios = {secret: ratio_of(cases, secret) for secret in SECRETS}
-        within = float(np.mean(losses <= EPSILON))
-        print(
-            f"  {name}: {len(cases)} person-day-secrets, {within:.0%} within ε, median "
-            f"{middle:.2f}, 95 % {high:.2f}, 99 % {top:.2f}, worst {losses.max():.2f}; error over "
-            f"noise alone {', '.join(f'{s} {r:.2f}' for s, r in ratios.items())}; "
-            f"{np.mean([case['seconds'] for case in cases]):.2f} s a release"
-        )
-        if name == next(iter(WAYS)):
-            report("held-out losses within ε", f"{within:.0%}", "75 %", within >= 0.75)
-            report("95th percentile", f"{high:.2f} ε", "at most 1.5 ε", high <= 1.5)
-            for secret, most in zip(SECRETS, (1.1, 1.3, 1.7), strict=True):
-                ratio = ratios[secret]
-                report(f"error, {secret}", f"{ratio:.2f}", f"at most {most}", ratio <= most)
+        middle, high, top, worst = np.quantile(losses, [0.5, 0.95, 0.99, 1.0]).round(3).tolist()
+        tables[name] = {
+            "cases": len(cases),
+            "within": float(np.mean(losses <= EPSILON).round(4)),
+            "median": middle,
+            "95 %": high,
+            "99 %": top,
+            "worst": worst,
+            **{secret: round(ratio_of(cases, secret), 3) for secret in SECRETS},
+            "seconds": float(np.mean([case["seconds"] for case in cases]).round(3)),
+        }
+    return tables
+
+
+def show(tables: dict[str, dict[str, float]]) -> None:
+    """Print the figures of each way, and what was wanted of the default."""
+    for name, figures in tables.items():
+        print(f"  {name}: {', '.join(f'{what} {value:g}' for what, value in figures.items())}")
+    default = tables[next(iter(WAYS))]
+    within, high = default["within"], default["95 %"]
+    report("held-out losses within ε", f"{within:.0%}", "75 %", within >= 0.75)
+    report("95th percentile", f"{high:.2f} ε", "at most 1.5 ε", high <= 1.5)
+    for secret, most in zip(SECRETS, (1.1, 1.3, 1.7), strict=True):
+        ratio = default[secret]
+        report(f"error, {secret}", f"{ratio:.2f}", f"at most {most}", ratio <= most)
 
 
 def ratio_of(cases: Sequence[dict[str, Any]], secret: str) -> float:
