@@ -259,7 +259,8 @@ def asking(setting: Setting, node: Node) -> Node:
     """Return the node after what is asked for and exchanged before its next release."""
     state, kept = node.state, node.kept
     if setting.exchange and setting.exchange[0] == state.step and kept is None:
-        tracked = frozenset((e.name, e.model) for e in state.account() if e.state != "waiting")
+        live = [(w.name, w.model) for w in state.live]
+        tracked = frozenset(live + [(entry.name, entry.model) for entry in state.settled])
         with suppress(EventError, ProtectionError):  # if the past told too much, the old one stays
             state, kept = state.exchanged(setting.exchange[1]), tracked
     for step, protection in setting.asked:
