@@ -554,7 +554,11 @@ def test_a_set_of_habits_is_fitted_protected_and_held_against_other_days(
     assert ended.code == 0, ended.err
     assert "whichever of the 3 habits" in ended.out
     certificate = tmp_path / "day.protected.certificate.json"
-    assert json.loads(certificate.read_text())["calibration"]["margin"] == 0.5
+    calibration = json.loads(certificate.read_text())["calibration"]
+    assert (calibration["margin"], calibration["spending"]) == (0.5, "proportional")
+    assert run(*words, "--seed", 1, "--margin", 0.1, "--force").code == 0
+    calibration = json.loads(certificate.read_text())["calibration"]
+    assert (calibration["margin"], calibration["spending"]) == (0.1, "proportional")
     against = "audit", certificate, "-m", model, "--against", tmp_path / "other.csv"
     told = run(*against)
     assert told.code == 0, told.err

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from priste.calibration import Calibration, EveryOutput, OptimalRemap
+from priste.calibration import Calibration, EveryOutput
 from priste.checks import Array, listing
 from priste.cli.accounts import stream_json
 from priste.cli.console import as_json, note, say, working
@@ -31,8 +31,9 @@ from priste.cli.options import (
     refuse_same,
 )
 from priste.errors import ProtectionError, TrackError
+from priste.mechanisms import Mechanism
 from priste.report.delivery import Delivery
-from priste.stream.parts import DEFAULT_RHO
+from priste.stream.parts import DEFAULT_RHO, default_calibration
 from priste.tracks import expose_track, load_model, protect_track
 from priste.tracks.adversary import Adversary
 from priste.wording import as_odds, promise
@@ -109,13 +110,15 @@ def _turning_points(losses: Array, most: int = 12) -> list[int]:
     return sorted(np.argsort(-change, kind="stable")[:most].tolist())
 
 
-def _calibration(name: str, margin: float | None) -> Calibration | None:
+def _calibration(
+    name: str, margin: float | None, mechanism: Mechanism, n_models: int
+) -> Calibration | None:
     """Return what was asked for; None is the default, or what a stream began with."""
     if name == "every-output":
         if margin is not None:
             raise ProtectionError("--margin is for the optimal remap; leave it out")
         return EveryOutput()
-    return None if margin is None else OptimalRemap(margin=margin)
+    return None if margin is None else default_calibration(mechanism, n_models, margin)
 
 
 def protect(
@@ -199,6 +202,7 @@ def protect(
     )
     learned = load_model(model)
     table, account = read_tracks([track], time_zone, column, since, until, learned.time_zone)
+    noise = MECHANISMS[mechanism](learned.place.grid, budget)
     with working("protecting") as progress:
         result = protect_track(
             table,
@@ -206,8 +210,8 @@ def protect(
             events,
             adversary=adversary,
             rho=rho,
-            mechanism=MECHANISMS[mechanism](learned.place.grid, budget),
-            calibration=_calibration(calibration, margin),
+            mechanism=noise,
+            calibration=_calibration(calibration, margin, noise, len(learned.mobilities)),
             outside=outside,
             seed=seed,
             progress=progress,

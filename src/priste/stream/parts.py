@@ -19,10 +19,19 @@ DEFAULT_MARGIN = 0.5
 """The share of ε that is held back where several models say that none is certain."""
 
 
-def default_calibration(mechanism: Mechanism, n_models: int = 1) -> Calibration:
-    """Return the calibration that serves people best."""
+def default_calibration(
+    mechanism: Mechanism, n_models: int = 1, margin: float | None = None
+) -> Calibration:
+    """Return the calibration that serves people best, with a margin of one's own if given.
+
+    Several models let a single release move the odds of one as far up as those of another down;
+    nothing could be said after that. So they spend ε little by little.
+    """
     loss: Loss = "same cell" if mechanism.distances is None else "distance"
-    return OptimalRemap(loss=loss, margin=DEFAULT_MARGIN if n_models > 1 else 0.0)
+    if n_models == 1:
+        return OptimalRemap(loss=loss, margin=margin or 0.0)
+    held_back = DEFAULT_MARGIN if margin is None else margin
+    return OptimalRemap(loss=loss, spending="proportional", margin=held_back)
 
 
 class Parts(NamedTuple):
