@@ -15,7 +15,7 @@ import pandas as pd
 from benchmarks.utility import interval
 from priste import EveryOutput, NoNoise, OptimalRemap, PlanarLaplace, Protect, presence
 from priste.tracks import LocalMap, clean, fit_model, protect_track
-from priste.tracks.geolife import read_geolife
+from priste.tracks.formats.geolife import read_geolife
 
 ZONE, BEIJING = "Asia/Shanghai", (39.75, 116.18, 40.10, 116.62)
 MORNING = range(48, 72)  # of steps of ten minutes

@@ -16,7 +16,7 @@ import pandas as pd
 from priste.errors import TrackError, UnobservedRowsWarning
 from priste.mobility import Mobility
 from priste.tracks import Clock, LocalMap, clean, discretise
-from priste.tracks.geolife import read_geolife
+from priste.tracks.formats.geolife import read_geolife
 from priste.tracks.steps import unbroken
 from reproduction.settings import Dataset
 

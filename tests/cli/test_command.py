@@ -97,6 +97,48 @@ def test_the_output_has_the_format_of_the_input(run: Run, desk: Path, ending: st
     assert len(read(ended.json["public"]["track"])) == ended.json["releases"] == 24
 
 
+def test_the_export_of_a_phone_is_protected_and_said_how_it_was_read(run: Run, desk: Path) -> None:
+    day = read(desk / "day.gpx")
+    rows = [
+        {
+            "_type": "location",
+            "tst": int(fix.time.timestamp()),
+            "lat": fix.latitude,
+            "lon": fix.longitude,
+        }
+        for fix in day.itertuples()
+    ]
+    (desk / "phone").mkdir()
+    lines = "\n".join(f"2024-05-06T00:00:00Z\t*  \t{json.dumps(row)}" for row in rows)
+    (desk / "phone" / "2024-05.rec").write_text(lines)
+    (desk / "phone" / "readme.txt").write_text("hello")
+    table = "\n".join(f"{row['tst']};{row['lat']};{row['lon']}" for row in rows)
+    (desk / "phone.csv").write_text(f"tst;lat;lng\n{table}\n")
+    needs = "-m", desk / "model.npz", "-e", desk / "events.toml", "--seed", 1
+    folder = run("protect", desk / "phone", *needs, "-o", desk / "a.gpx")
+    assert folder.code == 0, folder.err
+    assert "phone: read 1 of 2 files" in folder.err
+    assert "skipped readme.txt" in folder.err
+    table_too = run("protect", desk / "phone.csv", *needs, "-o", desk / "b.gpx")
+    assert "phone.csv: read 'tst' as seconds since 1970" in table_too.err
+    assert (desk / "a.gpx").read_text() == (desk / "b.gpx").read_text()
+    alone = run("protect", desk / "phone" / "2024-05.rec", *needs)
+    assert alone.code == 0, alone.err
+    assert (desk / "phone" / "2024-05.protected.gpx").exists()
+
+
+def test_what_cannot_be_told_is_asked_for_in_options(run: Run, desk: Path) -> None:
+    (desk / "a.csv").write_text("05/06/2024 08:00,52.5,13.4\n05/06/2024 09:00,52.5,13.4\n")
+    words = "quantify", desk / "a.csv", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    said = run(*words).err
+    assert "--column time=1 --column latitude=2 --column longitude=3" in said
+    numbered = ("--column", "time=1", "--column", "latitude=2", "--column", "longitude=3")
+    said = run(*words, *numbered).err
+    assert "say which with --time-format '%d/%m/%Y %H:%M:%S' or" in said
+    said = run(*words, *numbered, "--time-format", "%d/%m/%Y %H:%M").err
+    assert "--time-zone UTC" in said
+
+
 def test_a_second_release_of_the_same_track_is_refused(run: Run, desk: Path) -> None:
     paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
     assert run("protect", desk / "day.gpx", *paths, "--no-report").code == 0

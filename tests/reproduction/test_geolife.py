@@ -7,7 +7,7 @@ from reproduction.geolife import fingerprint, prepare
 from reproduction.settings import Setting, events
 
 from priste.errors import TrackError
-from priste.tracks.geolife import write_plt
+from priste.tracks.formats.geolife import write_plt
 
 STEPS = 22
 

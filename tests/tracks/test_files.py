@@ -90,11 +90,15 @@ def test_lines_with_times_are_read_from_geojson(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "", "a name ending in .csv, .geojson, .geoparquet"),
-        ("a.csv", "", "a.csv is not a CSV file that can be read"),
+        ("a.txt", "", "a.txt is empty"),
+        ("a.txt", "Dear diary", "a.txt is no track that can be read; CSV, FIT, GPX, .* are"),
         ("a.csv", "time,lat\n2024-01-01T00:00:00Z,1\n", "a.csv has no column for longitude"),
         ("a.csv", "time,lat,latitude,x\n1,2,3,4\n", "the times of a.csv are numbers"),
-        ("a.csv", "time,y,lat,x\n2024-01-01T00:00Z,2,3,4\n", "several columns for latitude"),
+        (
+            "a.csv",
+            "time,y,lat,x\n2024-01-01T00:00Z,2,3,4\n",
+            r"several columns \(y, lat\) for latitude",
+        ),
         ("a.csv", "time,lat,lon\n2024-01-01T00:00:00,1,2\n", "1 times of a.csv have no time zone"),
         (
             "a.csv",
@@ -104,14 +108,14 @@ def test_lines_with_times_are_read_from_geojson(tmp_path: Path) -> None:
         ("a.gpx", "<gpx", "a.gpx is not a GPX file that can be read"),
         ("a.gpx", "<gpx version='1.1'></gpx>", "holds no fixes of a track; it has 0 waypoints"),
         ("a.geojson", "{", "a.geojson is not JSON"),
-        ("a.geojson", "[1]", "not GeoJSON: it has no type"),
+        ("a.geojson", "[1]", "a.geojson holds no fixes"),
         ("a.geojson", '{"type": "FeatureCollection", "features": []}', "holds no fixes"),
         (
             "a.geojson",
             '{"type":"Feature","geometry":{"type":"Point","coordinates":[1]}}',
             "feature 0 cannot be read",
         ),
-        ("a.parquet", "no", "a.parquet is not a Parquet file that can be read"),
+        ("a.parquet", "PAR1", "a.parquet is not a Parquet file that can be read"),
         ("a.plt", "only\na header\n", "a.plt is not a PLT file|holds no fixes"),
     ],
 )

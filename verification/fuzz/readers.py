@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from tests.tracks.formats import fixtures as apps
+
 from priste.storage import event_json
 from priste.tracks import clean, load_certificate, load_model, load_stream, read, read_events
 from priste.tracks.certificate_file import to_text
@@ -15,11 +17,16 @@ from verification.fuzz.mutations import blind, tokens
 from verification.fuzz.spoilers import (
     spoil_archive,
     spoil_certificate,
+    spoil_fit,
     spoil_geojson,
     spoil_gpx,
+    spoil_json,
+    spoil_kml,
     spoil_lines,
     spoil_parquet,
     spoil_secrets,
+    spoil_table,
+    spoil_zip,
 )
 from verification.fuzz.valid import (
     CLOCK,
@@ -103,6 +110,14 @@ def read_certificate(path: Path) -> None:
     to_text(shown)
 
 
+def _json() -> bytes:
+    return json.dumps(apps.RECORDS).encode()
+
+
+def _zip() -> bytes:
+    return apps.zipped({"doc.kml": apps.KML_TRACK, "a/Records.json": _json()})
+
+
 def _text(suffix: str) -> Callable[[], bytes]:
     return lambda: written(suffix)
 
@@ -110,7 +125,12 @@ def _text(suffix: str) -> Callable[[], bytes]:
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
-        Reader("csv", ".csv", read_track, _text(".csv"), (blind, tokens, tokens, spoil_lines)),
+        Reader("csv", ".csv", read_track, _text(".csv"), (blind, tokens, spoil_table, spoil_lines)),
+        Reader("json", ".json", read_track, _json, (blind, tokens, spoil_json, spoil_json)),
+        Reader("kml", ".kml", read_track, apps.KML_TRACK.encode, (blind, spoil_kml, spoil_kml)),
+        Reader("tcx", ".tcx", read_track, apps.TCX.encode, (blind, tokens, tokens)),
+        Reader("fit", ".fit", read_track, apps.fit, (blind, spoil_fit, spoil_fit)),
+        Reader("zip", ".zip", read_track, _zip, (blind, spoil_zip, spoil_zip)),
         Reader("gpx", ".gpx", read_track, _text(".gpx"), (blind, tokens, tokens, spoil_gpx)),
         Reader(
             "geojson", ".geojson", read_track, _text(".geojson"), (blind, tokens, spoil_geojson)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.tracks.formats import fixtures as apps
 
 from priste.storage.archive import checksum
 from verification.fuzz.mutations import NUMBERS, TEXTS, as_json, blind, hostile, tokens, value
@@ -53,6 +54,51 @@ def spoil_geojson(content: bytes, random: Random) -> bytes:
         line = {"type": "LineString", "coordinates": points}
         collection = {"type": "Feature", "geometry": line, "properties": {"coordTimes": times}}
     return as_json(value(collection, random), random)
+
+
+def spoil_json(_: bytes, random: Random) -> bytes:
+    """Change values of what some app writes as JSON."""
+    return as_json(value(random.choice(_APPS), random), random)
+
+
+_APPS = (
+    *(apps.RECORDS, apps.OLD_RECORDS, apps.SEMANTIC, apps.ANDROID, apps.IPHONE, apps.OWNTRACKS),
+    *(apps.OVERLAND, apps.DAWARICH, apps.OLD_DAWARICH, apps.POLARSTEPS, apps.TRIP, apps.IMMICH),
+    *(apps.TRACCAR_CLIENT, apps.LINE),
+)
+
+
+def spoil_table(_: bytes, random: Random) -> bytes:
+    """Change values of a table as some app or country writes it."""
+    return tokens(random.choice(_TABLES).encode(), random)
+
+
+_TABLES = (
+    *(apps.TRACCAR_CSV, apps.SECONDS_CSV, apps.MILLISECONDS_CSV, apps.E7_CSV, apps.GERMAN_CSV),
+    *(apps.HEMISPHERES_CSV, apps.AMERICAN_CSV, apps.HEADERLESS_CSV, apps.RECORDED),
+)
+
+
+def spoil_kml(_: bytes, random: Random) -> bytes:
+    """Change values of a KML file of some kind."""
+    return tokens(random.choice((apps.KML_TRACK, apps.KML_PLACES, apps.KML_SPANS)).encode(), random)
+
+
+def spoil_fit(content: bytes, random: Random) -> bytes:
+    """Spoil the messages of a FIT file under checksums that are right."""
+    return apps.sealed(blind(content[14:-2], random))
+
+
+def spoil_zip(_: bytes, random: Random) -> bytes:
+    """Pack spoilt files, under names that lead elsewhere."""
+    names = ("a.gpx", "../../b.gpx", "/etc/c.kml", "d/e\x00f", "g.zip", ".h", "i" * 300, "CON", "")
+    spoilt = (spoil_json, spoil_table, spoil_kml)
+    files = {
+        random.choice(names): random.choice(spoilt)(b"", random) for _ in range(random.randrange(4))
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return apps.zipped({name or "x": content for name, content in files.items()})
 
 
 def spoil_secrets(content: bytes, random: Random) -> bytes:

@@ -10,7 +10,15 @@ import typer
 from priste.auditing import audit as follow
 from priste.cli.accounts import is_stream, stream_json, stream_lines
 from priste.cli.console import NOT_KEPT, as_json, say, working
-from priste.cli.options import Json, Seed, read_tracks
+from priste.cli.options import (
+    Columns,
+    Json,
+    Reading,
+    Seed,
+    TimeFormat,
+    TimeZone,
+    read_tracks,
+)
 from priste.cli.prices import prices_of_adversaries
 from priste.errors import CertificateError
 from priste.tracks import Certificate, load_certificate, load_model, load_stream, read
@@ -53,6 +61,9 @@ def audit(
     steps: Annotated[
         int | None, typer.Option(help="Releases to follow in each stream (default: all).", min=1)
     ] = None,
+    time_zone: TimeZone = None,
+    column: Columns = None,
+    time_format: TimeFormat = None,
     seed: Seed = None,
     json: Json = False,
 ) -> None:
@@ -78,7 +89,8 @@ def audit(
         kept = kept and followed.kept
     others: tuple[Verdict, ...] = ()
     if against:
-        table, _ = read_tracks(against, None, None, None, None, shown.time_zone)
+        reading = Reading(time_zone, column, time_format)
+        table, _ = read_tracks(against, reading, shown.time_zone)
         with working("learning"):
             others = realised_against(loaded, learned[-1], table).verdicts
     if json:

@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from priste.cli.phrases import in_options
 from priste.errors import PristeError
 from priste.progress import Progress as Report
 from priste.storage.atomic_files import SIGNALS
@@ -110,7 +111,7 @@ def clear_errors() -> Iterator[None]:
         note(f"priste: ended by {signal.Signals(error.number).name}; no file is half written")
         sys.exit(SIGNALLED + error.number)
     except PristeError as error:
-        note(f"priste: {error}")
+        note(f"priste: {in_options(str(error))}")
         sys.exit(BAD_INPUT)
     except OSError as error:
         where = f" {re.sub(_PARTIAL, '', str(error.filename))}" if error.filename else ""

@@ -15,8 +15,10 @@ from priste.cli.options import (
     Json,
     ModelFile,
     OffMap,
+    Reading,
     Seed,
     Since,
+    TimeFormat,
     Until,
     bounds_of,
     first_days,
@@ -88,6 +90,7 @@ def fit(
         float, typer.Option(help="Fit to the first days only: this share of them.")
     ] = 1.0,
     column: Columns = None,
+    time_format: TimeFormat = None,
     since: Since = None,
     until: Until = None,
     force: Force = False,
@@ -97,12 +100,13 @@ def fit(
     refuse_existing([out], force=force)
     refuse_same([out], tracks)
     zone = time_zone or "UTC"
-    table, account = read_tracks(tracks, time_zone, column, since, until, zone)
+    reading = Reading(time_zone, column, time_format)
+    table, account = read_tracks(tracks, reading, zone, since, until)
     table = first_days(table, share, zone)
     place = None if bounds is None else LocalMap.within(*bounds_of(bounds), cells=cells)
     if base is not None and base not in get_args(Base):
         raise TrackError(f"--base is one of {', '.join(get_args(Base))}, got {base!r}")
-    more = None if not others else read_tracks(others, time_zone, column, None, None, zone)[0]
+    more = None if not others else read_tracks(others, reading, zone)[0]
     with working("fitting") as progress:
         model = fit_model(
             table,

@@ -3,20 +3,21 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import pandas as pd
 import typer
 
 from priste.checks import shown
-from priste.cli.console import working
+from priste.cli.console import note, working
 from priste.errors import TrackError
 from priste.mechanisms import Exponential, NoNoise, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism
 from priste.storage.limits import moment_within, refusing
-from priste.tracks import Account, clean, read, read_geolife
+from priste.tracks import Account, clean, read
 from priste.tracks.adversary import AdversaryKind
 from priste.tracks.places import Outside
+from priste.tracks.table import NOTES
 from priste.tracks.windows import zone as known_zone
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -29,7 +30,18 @@ TimeZone = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", help="Name of a column, such as time=ts; repeat for others."),
+    typer.Option(
+        "--column",
+        help="Name of a column, such as time=ts, or its number if the file has no header, such as "
+        "time=1; repeat for others.",
+    ),
+]
+TimeFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--time-format",
+        help="How times are written, if that cannot be told, such as '%d/%m/%Y %H:%M'.",
+    ),
 ]
 Since = Annotated[str | None, typer.Option("--from", help="Use fixes from this day or moment on.")]
 Until = Annotated[str | None, typer.Option("--until", help="Use fixes before this day or moment.")]
@@ -65,24 +77,32 @@ Seed = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
 
 
+class Reading(NamedTuple):
+    """What a file does not say itself."""
+
+    time_zone: str | None = None
+    column: list[str] | None = None
+    time_format: str | None = None
+
+
 def read_tracks(
     paths: Sequence[Path],
-    time_zone: str | None,
-    column: list[str] | None,
-    since: str | None,
-    until: str | None,
+    reading: Reading,
     day_zone: str,
+    since: str | None = None,
+    until: str | None = None,
 ) -> tuple[pd.DataFrame, Account]:
-    """Read files and folders, take a stretch of time, and clean it.
+    """Read files and folders, take a stretch of time, and clean it; say what was recognised.
 
     Days without an hour are those of `day_zone`.
     """
-    names = dict(_named(pair) for pair in column or [])
+    names = dict(_named(pair) for pair in reading.column or [])
+    zone, written = reading.time_zone, reading.time_format
     with working("reading"):
-        tables = [
-            read_geolife(path) if path.is_dir() else read(path, columns=names, time_zone=time_zone)
-            for path in paths
-        ]
+        tables = [read(path, columns=names, time_zone=zone, time_format=written) for path in paths]
+        for path, table in zip(paths, tables, strict=True):
+            for remark in table.attrs.pop(NOTES, []):
+                note(f"{path.name}: {remark}")
         if len(tables) > 1:  # tracks of different files stay apart
             tables = [
                 table.assign(track=f"{i}/" + table["track"]) for i, table in enumerate(tables)

@@ -21,9 +21,11 @@ from priste.cli.options import (
     ModelFile,
     Noise,
     OffMap,
+    Reading,
     Rho,
     Seed,
     Since,
+    TimeFormat,
     TimeZone,
     Until,
     read_tracks,
@@ -36,6 +38,7 @@ from priste.report.delivery import Delivery
 from priste.stream.parts import DEFAULT_RHO, default_calibration
 from priste.tracks import expose_track, load_model, protect_track
 from priste.tracks.adversary import Adversary
+from priste.tracks.files import WRITTEN
 from priste.wording import as_odds, promise
 
 
@@ -50,6 +53,7 @@ def quantify(
     outside: OffMap = "clamp",
     time_zone: TimeZone = None,
     column: Columns = None,
+    time_format: TimeFormat = None,
     since: Since = None,
     until: Until = None,
     seed: Seed = None,
@@ -57,7 +61,8 @@ def quantify(
 ) -> None:
     """Quantify what noise alone, without protection, would reveal about the events."""
     learned = load_model(model)
-    table, _ = read_tracks([track], time_zone, column, since, until, learned.time_zone)
+    reading = Reading(time_zone, column, time_format)
+    table, _ = read_tracks([track], reading, learned.time_zone, since, until)
     with working("following"):
         found = expose_track(
             table,
@@ -121,6 +126,14 @@ def _calibration(
     return None if margin is None else default_calibration(mechanism, n_models, margin)
 
 
+def _written_like(track: Path) -> Path:
+    """Return the track, with a format that can be written if its own cannot."""
+    if track.is_dir():
+        has_plt = next(track.rglob("*.plt"), None) is not None
+        return Path(track.name).with_suffix(".plt" if has_plt else ".gpx")
+    return track if track.suffix.lower() in WRITTEN else track.with_suffix(".gpx")
+
+
 def protect(
     track: Annotated[Path, typer.Argument(help="The track of one person.")],
     model: ModelFile,
@@ -180,6 +193,7 @@ def protect(
     public_report: Annotated[bool, typer.Option(help="Also write a public report.")] = False,
     time_zone: TimeZone = None,
     column: Columns = None,
+    time_format: TimeFormat = None,
     since: Since = None,
     until: Until = None,
     seed: Seed = None,
@@ -187,7 +201,7 @@ def protect(
     json: Json = False,
 ) -> None:
     """Release a track such that no observer's odds on an event change by more than its ε allows."""
-    source = Path(track.name).with_suffix(".plt") if track.is_dir() else track
+    source = _written_like(track)
     delivery = Delivery(
         source.with_name(f"{source.stem}.protected{source.suffix}") if out is None else out,
         source.with_name(f"{source.stem}.private") if private is None else private,
@@ -201,7 +215,8 @@ def protect(
         why=", but a second release of the same time reveals more: only if the first is unseen",
     )
     learned = load_model(model)
-    table, account = read_tracks([track], time_zone, column, since, until, learned.time_zone)
+    reading = Reading(time_zone, column, time_format)
+    table, account = read_tracks([track], reading, learned.time_zone, since, until)
     noise = MECHANISMS[mechanism](learned.place.grid, budget)
     with working("protecting") as progress:
         result = protect_track(

@@ -21,6 +21,15 @@ MAX_TRACK_BYTES = 1024 * MIB
 MAX_MARKUP_BYTES = 256 * MIB
 """The size of a GPX file, a GeoJSON file or a certificate; in memory they take many times that."""
 
+MAX_JSON_BYTES = 8 * 1024 * MIB
+"""The size of an app's export as JSON, which is read a piece at a time; and of a ZIP, unpacked."""
+
+MAX_LINE_BYTES = 1 * MIB
+"""The length of one line of JSON."""
+
+MAX_FILES = 20_000
+"""The files of a folder or a ZIP file."""
+
 MAX_EVENTS_BYTES = 1 * MIB
 """The size of an events file; large polygons belong in a GeoJSON file beside it."""
 

@@ -19,7 +19,7 @@ with needs_extra("priste.tracks", "tracks"):
     from priste.tracks.events_file import read_events
     from priste.tracks.exposure import Exposure, expose_track
     from priste.tracks.files import read, write
-    from priste.tracks.geolife import read_geolife
+    from priste.tracks.formats.geolife import read_geolife
     from priste.tracks.model import Model, fit_model
     from priste.tracks.model_file import load_model, save_model
     from priste.tracks.other_habits import against

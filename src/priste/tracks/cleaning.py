@@ -145,7 +145,8 @@ def _outrun(
             turn = np.sin((longitude[i] - longitude[last]) / 2) ** 2
             half += np.cos(latitude[i]) * np.cos(latitude[last]) * turn
             distance = 2 * _EARTH_RADIUS * np.arcsin(min(1.0, np.sqrt(half)))
-            marked[i] = distance > max_speed * (seconds[i] - seconds[last])
+            apart = max(seconds[i] - seconds[last], 1.0)  # in less, it is the receiver that jumps
+            marked[i] = distance > max_speed * apart
         if not marked[i]:
             last = i
     return marked

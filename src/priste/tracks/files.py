@@ -1,39 +1,87 @@
-"""Reading and writing: the suffix of a file gives its format."""
+"""Reading and writing: content tells what a file is, a suffix what is to be written."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
 from priste.checks import listing
 from priste.errors import TrackError
 from priste.storage.atomic_files import atomic_file
-from priste.storage.limits import MAX_COLUMNS, MAX_TRACK_BYTES, MIB, at_most, refusing, size_of
-from priste.tracks import geojson, gpx, parquet
-from priste.tracks.geolife import read_plt, write_plt
-from priste.tracks.table import COLUMNS, lines, track_table
+from priste.storage.limits import MAX_JSON_BYTES, MAX_TRACK_BYTES, refusing, size_of
+from priste.tracks.collection import read_folder, read_zip
+from priste.tracks.columns import COLUMNS
+from priste.tracks.formats import csv, fit, geojson, gpx, json_points, kml, parquet, tcx
+from priste.tracks.formats.content import beginning_of, format_of
+from priste.tracks.formats.geolife import read_geolife, read_plt, write_plt
+from priste.tracks.table import track_table
 
 
 def read(
-    path: str | Path, *, columns: Mapping[str, str] | None = None, time_zone: str | None = None
+    path: str | Path,
+    *,
+    columns: Mapping[str, str | int] | None = None,
+    time_zone: str | None = None,
+    time_format: str | None = None,
 ) -> pd.DataFrame:
-    """Return the track table of a GPX, CSV, GeoJSON, Parquet, GeoParquet or PLT file.
+    """Return the track table of a file, or of all the files in a folder or a ZIP file.
 
-    All fixes are kept, even those without a time or with impossible coordinates: `clean` removes
-    and counts them. `columns` and `time_zone` are explained at `track_table`.
+    What a file holds is told by its content: GPX, KML, TCX, FIT, GeoJSON, CSV and the like,
+    Parquet, PLT, and the JSON of Google, OwnTracks, Overland, Dawarich, Traccar, Polarsteps and
+    others. All fixes are kept, even those without a time or with impossible coordinates: `clean`
+    removes and counts them. ``attrs["read as"]`` says what was recognised and, of many files,
+    which were skipped. `columns`, `time_zone` and `time_format` are explained at `track_table`; of
+    a CSV file without a header, `columns` gives numbers from 1.
     """
-    path = Path(path)
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
+    named = {ours: str(theirs) for ours, theirs in (columns or {}).items()}
+    return _read(Path(path), named, time_zone, time_format, 0)
+
+
+def _read(
+    path: Path, columns: dict[str, str], time_zone: str | None, time_format: str | None, depth: int
+) -> pd.DataFrame:
+    def inner(each: Path) -> pd.DataFrame:
+        return _read(each, columns, time_zone, time_format, depth + 1)
+
+    if path.is_dir():
+        geolife = next(path.rglob("*.plt"), None) is not None
+        return read_geolife(path) if geolife else read_folder(path, inner)
+    head = beginning_of(path, MAX_JSON_BYTES)
+    if not head.strip():
+        raise TrackError(f"{path.name} is empty")
+    kind = format_of(path, head)
+    if kind is None:
         raise TrackError(
-            f"{path.name}: a name ending in {listing(sorted(_READERS), 9)} is expected; "
-            f"a folder of Geolife tracks is read by read_geolife"
+            f"{path.name} is no track that can be read; {listing(sorted(FORMATS), 20)} are, "
+            f"and ZIP files and folders of them"
         )
-    size_of(path, MAX_TRACK_BYTES, TrackError)
-    frame = reader(path)
+    if kind == "zip":
+        return read_zip(path, inner, depth)
+    if kind in _JSON:
+        frame = _JSON[kind](path, _zone(time_zone))
+    elif kind == "csv":
+        frame = csv.read(path, MAX_TRACK_BYTES, numbered=bool(columns))
+    else:
+        size_of(path, MAX_TRACK_BYTES, TrackError)
+        frame = _READERS[kind](path)
     if frame.empty:
         raise TrackError(f"{path.name} holds no fixes of a track{frame.attrs.get('instead', '')}")
-    return track_table(frame, columns=columns, time_zone=time_zone, where=path.name)
+    names = columns if kind in ("csv", "geojson", "parquet") else {}
+    return track_table(
+        frame, columns=names, time_zone=time_zone, time_format=time_format, where=path.name
+    )
+
+
+def _zone(name: str | None) -> ZoneInfo | None:
+    if name is None:
+        return None
+    with refusing(f"time_zone={name!r} is not a known time zone", TrackError):
+        return ZoneInfo(name)
+
+
+FORMATS = ("GPX", "KML", "TCX", "FIT", "CSV", "GeoJSON", "JSON", "Parquet", "PLT", "OwnTracks .rec")
+"""What can be read, in words."""
 
 
 def write(table: pd.DataFrame, path: str | Path) -> None:
@@ -64,18 +112,6 @@ def checked_suffix(path: Path) -> str:
     return path.suffix
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    with refusing(f"{path.name} is not a CSV file that can be read", TrackError):
-        with path.open("rb") as file:
-            head = file.readline(MIB)
-        remedy = "keep time, latitude, longitude and what else is needed"
-        at_most(head.count(b",") + 1, MAX_COLUMNS, "the number of columns", remedy, TrackError)
-        return lines(path, dtype=_TEXT, encoding="utf-8-sig")
-
-
-_TEXT: dict[str, type[str]] = {"track": str, "track_id": str, "trip": str, "trip_id": str}
-
-
 def _write_csv(table: pd.DataFrame, path: Path) -> None:
     table.assign(time=table["time"].map(_iso, na_action="ignore")).to_csv(path, index=False)
 
@@ -85,13 +121,19 @@ def _iso(time: pd.Timestamp) -> str:
 
 
 _READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".csv": _read_csv,
-    ".gpx": gpx.read,
-    ".geojson": geojson.read,
-    ".json": geojson.read,
-    ".parquet": parquet.read,
-    ".geoparquet": parquet.read,
-    ".plt": read_plt,
+    "gpx": gpx.read,
+    "kml": kml.read,
+    "tcx": tcx.read,
+    "fit": fit.read,
+    "geojson": geojson.read,
+    "parquet": parquet.read,
+    "plt": read_plt,
+}
+
+_JSON: dict[str, Callable[[Path, ZoneInfo | None], pd.DataFrame]] = {
+    "json": json_points.read,
+    "json lines": json_points.read_lines,
+    "rec": json_points.read_recorded,
 }
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
@@ -103,3 +145,6 @@ _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
     ".geoparquet": parquet.write_geo,
     ".plt": write_plt,
 }
+
+WRITTEN = tuple(_WRITERS)
+"""The suffixes that can be written."""

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 import gpxpy
 import gpxpy.gpx
@@ -10,16 +9,16 @@ import numpy as np
 import pandas as pd
 
 from priste.errors import TrackError
-from priste.storage.limits import MAX_MARKUP_BYTES, MAX_NESTING, at_most, content_of, refusing
+from priste.storage.limits import refusing
+from priste.tracks.formats.markup import checked
 
 _NAMESPACE = "http://www.topografix.com/GPX/1/1"
 
 
 def read(path: Path) -> pd.DataFrame:
     """Return every point of every track; a track is named by its number and its name, if any."""
-    content = content_of(path, MAX_MARKUP_BYTES, TrackError)
+    content = checked(path, "GPX")
     with refusing(f"{path.name} is not a GPX file that can be read", TrackError):
-        _check(content)
         parsed = gpxpy.parse(content)
     rows = [
         (_name(number, track), _iso(point), point.latitude, point.longitude, point.elevation)
@@ -35,28 +34,6 @@ def read(path: Path) -> pd.DataFrame:
         f"; it has {len(parsed.waypoints)} waypoints and {len(parsed.routes)} routes"
     )
     return frame
-
-
-def _check(content: bytes) -> None:
-    """Refuse XML that defines entities, which can expand without end, or is nested deeply."""
-    depth = 0
-
-    def opened(*_: object) -> None:
-        nonlocal depth
-        depth += 1
-        at_most(depth, MAX_NESTING, "the nesting of its elements", "make it flat", TrackError)
-
-    def closed(*_: object) -> None:
-        nonlocal depth
-        depth -= 1
-
-    def refuse(*_: object) -> None:
-        raise TrackError("it has a document type, which GPX does not allow; remove <!DOCTYPE …>")
-
-    parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler = opened, closed
-    parser.StartDoctypeDeclHandler = refuse
-    parser.Parse(content, True)
 
 
 def write(table: pd.DataFrame, path: Path) -> None:

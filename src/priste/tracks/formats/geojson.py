@@ -39,14 +39,18 @@ def _fixes(
     if kind == "Point":
         longitude, latitude = geometry["coordinates"][:2]
         return [{**properties, "latitude": latitude, "longitude": longitude}]
-    if kind == "LineString":
-        times = properties.get("coordTimes") or properties.get("times")
+    if kind in ("LineString", "MultiLineString"):
         nested = properties.get("coordinateProperties") or {}
-        times = times or nested.get("times") or [None] * len(geometry["coordinates"])
+        times = properties.get("coordTimes") or properties.get("times") or nested.get("times")
+        lines, moments = geometry["coordinates"], times
+        if kind == "LineString":
+            lines, moments = [lines], None if times is None else [times]
+        moments = moments or [[None] * len(line) for line in lines]
         name = str(properties.get("track", properties.get("name", number)))
         return [
             {"track": name, "time": time, "latitude": place[1], "longitude": place[0]}
-            for place, time in zip(geometry["coordinates"], times, strict=True)
+            for line, clock in zip(lines, moments, strict=True)
+            for place, time in zip(line, clock, strict=True)
         ]
     return []
 
