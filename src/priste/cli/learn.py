@@ -8,7 +8,7 @@ import pandas as pd
 import typer
 
 from priste.checks import listing
-from priste.cli.console import as_json, say, working
+from priste.cli.console import as_json, note, say, working
 from priste.cli.options import (
     Columns,
     Force,
@@ -38,6 +38,9 @@ from priste.tracks.held_out import Base
 from priste.tracks.model import PREDICTED, PREDICTED_BEFORE, PREDICTED_USUAL
 from priste.tracks.seen import DAYS, USERS
 from priste.tracks.windows import day_start
+
+FEW_MOVES, FEW_CELLS = 100, 5
+"""Below this a model has seen too little to mean anything."""
 
 
 def fit(
@@ -140,6 +143,7 @@ def fit(
         return
     say(account)
     say(f"\n{result['map']}, steps of {in_words(model.step)}")
+    say(f"{model.provenance['on the map']:.1%} of the time with fixes is on the map")
     say(f"fitted to {len(table):,} fixes, {result['days']}: {result['moves']:,} moves")
     _say_choice(model)
     users = model.provenance.get(USERS)
@@ -149,6 +153,12 @@ def fit(
     unseen = model.provenance["cells never left"]
     if unseen:
         say(f"{unseen} of {grid.n_cells} cells were never left: moves from them are guesses")
+    if result["moves"] < FEW_MOVES or grid.n_cells - unseen < FEW_CELLS:
+        note(
+            f"warning: {result['moves']:,} moves from {grid.n_cells - unseen} cells are too little "
+            f"to know habits from, and what an ε means depends on them; fit to more days, or give "
+            f"a smaller map (--bounds) or fewer cells (--cells)"
+        )
     say(f"{out}: a model of these people's habits. Only you can read it; keep it private.")
 
 

@@ -38,7 +38,7 @@ from priste.tracks.held_out import (
     choose,
 )
 from priste.tracks.local_phase import LocalPhase
-from priste.tracks.places import LocalMap, Outside
+from priste.tracks.places import OFF_THE_MAP, LocalMap, Outside
 from priste.tracks.seen import seen_in
 from priste.tracks.steps import Clock, runs
 from priste.tracks.windows import day_start, zone
@@ -203,6 +203,7 @@ def fit_model(
         "tracks": int(table.groupby(owner).ngroups),
         "steps": int(sum(map(len, days.runs))),
         "moves": int(sum(len(run) - 1 for run in days.runs)),
+        "on the map": round(_on_the_map(table, place, length), 4),
         "cells never left": len(mobilities[0].unobserved),
         "habits": count,
         "base": setting.base,
@@ -217,6 +218,14 @@ def fit_model(
     at_most(sum(a.nbytes for a in arrays.values()), MAX_MODEL_BYTES, what, remedy, TrackError)
     at_most(len(arrays) + 1, MAX_ARRAYS, "the number of matrices", remedy, TrackError)
     return model
+
+
+def _on_the_map(table: pd.DataFrame, place: LocalMap, length: pd.Timedelta) -> float:
+    """Return the share of the steps with a fix that are on the map."""
+    steps = table.drop_duplicates("time").assign(_step=lambda t: t["time"].dt.floor(length))
+    firsts = steps.drop_duplicates("_step")
+    cells = place.cell_at(firsts["latitude"], firsts["longitude"], outside="drop")
+    return float((cells != OFF_THE_MAP).mean())
 
 
 def _together(table: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:

@@ -15,8 +15,11 @@ from priste.checks import Array, shown, whole
 from priste.errors import TrackError
 from priste.grid import Grid, Region
 from priste.storage.limits import MAX_CELLS, MAX_CORNERS, MAX_EXTENT_KM, at_most, refusing
+from priste.tracks.usual_area import usual_area
 
 Outside = Literal["refuse", "clamp", "drop"]
+COMFORTABLE_KM = 2.0
+"""Cells of this size are fine enough for a map to take in more of a person's time."""
 OFF_THE_MAP = -1
 """The cell of a point off the map, where such points are dropped."""
 
@@ -54,21 +57,18 @@ class LocalMap:
         )
 
     @classmethod
-    def around(cls, table: pd.DataFrame, *, cells: int = 400, coverage: float = 0.99) -> "LocalMap":
-        """Return a map of at most `cells` square cells over the middle `coverage` of the fixes.
+    def around(cls, table: pd.DataFrame, *, cells: int = 400, coverage: float = 0.9) -> "LocalMap":
+        """Return a map of at most `cells` square cells over where the person's days are.
 
-        A map is public, so its edges lie on hundredths of a degree around them, not on the fixes.
+        It holds `coverage` of the time at least, and is as fine as `cells` allows: one trip far
+        away does not make it coarse. See `usual_area`.
         """
         if table.empty:
             raise TrackError("there are no fixes to lay a map around")
         if not 0 < coverage <= 1:
             raise TrackError(f"coverage must lie in (0, 1], got {coverage!r}")
-        tails = (1 - coverage) / 2, (1 + coverage) / 2
-        south, north = np.quantile(table["latitude"], tails)
-        west, east = np.quantile(table["longitude"], tails)
-        south, west = (math.floor(100 * edge) / 100 for edge in (south, west))
-        north, east = (math.ceil(100 * edge) / 100 for edge in (north, east))
-        return cls.within(south, west, min(north, 90.0), min(east, 180.0), cells=cells)
+        comfortable = COMFORTABLE_KM * math.sqrt(whole(cells, "cells", TrackError, least=1))
+        return cls.within(*usual_area(table, coverage, comfortable), cells=cells)
 
     @classmethod
     def within(
@@ -80,9 +80,14 @@ class LocalMap:
                 f"a map needs south below north and west below east, in degrees; "
                 f"got {south}, {west}, {north}, {east}"
             )
-        centre = (south + north) / 2, (west + east) / 2
-        x, y = _projection(*centre).transform([west, east], [south, north])
-        width, height = (1.01 * max(ends[1] - ends[0], 0.1) for ends in (x, y))  # a little margin
+        centre = float(south + north) / 2, float(west + east) / 2
+        edges = np.linspace(west, east, 9), np.linspace(south, north, 9)
+        longitude, latitude = np.meshgrid(*edges)
+        x, y = _projection(*centre).transform(longitude.ravel(), latitude.ravel())
+        sides = ((x[-1] - x[0], x), (y[-1] - y[0], y))  # from corner to corner, or where it bulges
+        width, height = (
+            max(1.01 * max(side, 0.1), 2 * float(np.abs(along).max())) for side, along in sides
+        )
         at_most(
             whole(cells, "cells", TrackError, least=1),
             MAX_CELLS,
@@ -161,7 +166,8 @@ def degrees(value: object) -> float:
 
 
 def _projection(latitude: float, longitude: float) -> Transformer:
-    local = f"+proj=aeqd +lat_0={latitude!r} +lon_0={longitude!r} +datum=WGS84 +units=km"
+    centre = f"+lat_0={float(latitude)!r} +lon_0={float(longitude)!r}"
+    local = f"+proj=aeqd {centre} +datum=WGS84 +units=km"
     return Transformer.from_crs("EPSG:4326", local, always_xy=True)
 
 
