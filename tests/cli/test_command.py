@@ -113,14 +113,14 @@ def test_the_export_of_a_phone_is_protected_and_said_how_it_was_read(run: Run, d
     (desk / "phone" / "2024-05.rec").write_text(lines)
     (desk / "phone" / "readme.txt").write_text("hello")
     table = "\n".join(f"{row['tst']};{row['lat']};{row['lon']}" for row in rows)
-    (desk / "phone.csv").write_text(f"tst;lat;lng\n{table}\n")
+    (desk / "table.csv").write_text(f"tst;lat;lng\n{table}\n")
     needs = "-m", desk / "model.npz", "-e", desk / "events.toml", "--seed", 1
     folder = run("protect", desk / "phone", *needs, "-o", desk / "a.gpx")
     assert folder.code == 0, folder.err
     assert "phone: read 1 of 2 files" in folder.err
     assert "skipped readme.txt" in folder.err
-    table_too = run("protect", desk / "phone.csv", *needs, "-o", desk / "b.gpx")
-    assert "phone.csv: read 'tst' as seconds since 1970" in table_too.err
+    table_too = run("protect", desk / "table.csv", *needs, "-o", desk / "b.gpx")
+    assert "table.csv: read 'tst' as seconds since 1970" in table_too.err
     assert (desk / "a.gpx").read_text() == (desk / "b.gpx").read_text()
     alone = run("protect", desk / "phone" / "2024-05.rec", *needs)
     assert alone.code == 0, alone.err

@@ -141,7 +141,7 @@ def test_an_expression_is_one_of_each_day(tmp_path: Path) -> None:
             "events.x.expression: a and t do not go together in a stream",
         ),
         (
-            'x = { kind = "pattern", regions = ["club"], start = 2024-05-01T08:00:00 }',
+            'x = { kind = "pattern", regions = ["club", "club"], start = 2024-05-02T23:00:00 }',
             "events.x.start: the pattern begins before the stream",
         ),
         (

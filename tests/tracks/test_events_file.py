@@ -6,6 +6,7 @@ import pytest
 from priste import Grid, Protect, at, at_least, pattern, presence
 from priste.errors import EventsFileError
 from priste.tracks import Clock, LocalMap, read_events
+from priste.tracks.events_file import absent_events
 
 PLACE = LocalMap(Grid(10, 10, cell_size=1.0), 52.5, 13.4)
 CLOCK = Clock(pd.Timestamp("2024-05-03T00:00", tz="Europe/Berlin"), pd.Timedelta(hours=1))
@@ -143,7 +144,11 @@ def test_places_and_clocks_become_events(tmp_path: Path) -> None:
             'start = "08:00"\n',
             "events.commute.start must be a moment",
         ),
-        ("start = 2024-05-03T08:00:00\n", "start = 2025-05-03T08:00:00\n", "outside the stream"),
+        (
+            "start = 2024-05-03T08:00:00\n",
+            "start = 2024-05-04T23:00:00\n",
+            "events.commute.start: a part of the pattern lies outside the stream",
+        ),
         ('"commute and not', '"commute xor not', "events.secret.expression cannot be read"),
         ('"commute and not', '"walk and not', "events.secret.expression: 'walk' is not an event"),
         ('"commute and not', '"len(commute) and not', "may use only names, and, or, not"),
@@ -163,11 +168,42 @@ def test_mistakes_are_named_with_their_field(
         load(tmp_path, GOOD.replace(old, new, 1))
 
 
-def test_a_window_that_misses_the_stream_is_named(tmp_path: Path) -> None:
+def test_a_file_of_which_nothing_occurs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        EventsFileError, match="'office' has no step in the stream, which runs from"
+        EventsFileError, match="treatment, often, secret has no step in the stream, which runs from"
     ):
         load(tmp_path, GOOD, n_steps=5)
+
+
+def test_what_does_not_occur_on_a_day_is_not_there(tmp_path: Path) -> None:
+    """A file with an event of weekdays and one of weekends works on either."""
+    weekend = f"""{GOOD}
+[windows.weekend]
+days = ["sat", "sun"]
+[events.outing]
+kind = "presence"
+region = "home"
+window = "weekend"
+epsilon = 0.3
+[events.both]
+kind = "expression"
+expression = "treatment or outing"
+epsilon = 0.4
+[events.neither]
+kind = "expression"
+expression = "not outing"
+epsilon = 0.4
+"""
+    path, later = tmp_path / "events.toml", Clock(CLOCK.start + pd.Timedelta(days=1), CLOCK.length)
+    friday = {p.name: p.event for p in load(tmp_path, weekend, n_steps=24)}
+    assert set(friday) == {"treatment", "often", "secret", "both"}
+    assert friday["both"] == friday["treatment"]
+    assert absent_events(path, PLACE, CLOCK, 24) == ["outing", "neither"]
+    saturday = {p.name: p.event for p in read_events(path, PLACE, later, 24)}
+    assert set(saturday) == {"outing", "both", "neither"}
+    assert saturday["neither"] == ~saturday["outing"]
+    assert saturday["both"] == saturday["outing"] == presence([3, 4], range(24))
+    assert absent_events(path, PLACE, later, 24) == ["treatment", "often", "secret"]
 
 
 def test_files_without_protection_are_refused(tmp_path: Path) -> None:

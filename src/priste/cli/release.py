@@ -130,7 +130,7 @@ def _written_like(track: Path) -> Path:
     """Return the track, with a format that can be written if its own cannot."""
     if track.is_dir():
         has_plt = next(track.rglob("*.plt"), None) is not None
-        return Path(track.name).with_suffix(".plt" if has_plt else ".gpx")
+        return track.with_name(track.resolve().name + (".plt" if has_plt else ".gpx"))
     return track if track.suffix.lower() in WRITTEN else track.with_suffix(".gpx")
 
 
@@ -235,6 +235,7 @@ def protect(
             model_has_seen_these_days=seen,
         )
     certificate = result.certificate
+    absent = () if stream else result.stream.absent(events)
     warnings = [] if stream else _warnings(delivery.others(certificate.model))
     with working("writing"):
         delivery.write(
@@ -255,6 +256,7 @@ def protect(
             name: {"epsilon": p.epsilon, "largest loss": largest}
             for (name, p), largest in zip(certificate.named(), certificate.largest, strict=True)
         },
+        "not on these days": list(absent),
         "releases": len(result.releases),
         "steps": result.stream.n_steps,
         "adversary": adversary,
@@ -272,6 +274,8 @@ def protect(
     say()
     for sentence in certificate.sentences():
         say(f"- {sentence}")
+    if absent:
+        say(f"- not on these days, so nothing is promised about it: {listing(absent, 12)}")
     say("\nPublic:  " + "\n         ".join(public.values()))
     if not hide_events:
         say("         (it names the events, not whether they happened; see --hide-events)")

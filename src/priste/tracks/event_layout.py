@@ -92,7 +92,9 @@ class _Layout:
 
     def _timed(self, name: str) -> list[tuple[str, Event]]:
         event = self.timed.event(name)
-        return [(name, event)] if event.steps[0] < self.steps.stop else []
+        if isinstance(event, bool) or event.steps[0] >= self.steps.stop:
+            return []
+        return [(name, event)]
 
     def _daily(self, name: str) -> list[tuple[str, Event]]:
         begins: dict[date, int] = {}
@@ -180,11 +182,14 @@ class _Once(Reader):
         self.clock.check_steps(last - first)
         return window.by_day(self.clock, range(max(first, 0), max(last + 1, 0)))
 
-    def _refuse_outside(self, step: int, length: int, where: str) -> None:  # noqa: ARG002
+    def _is_outside(self, step: int, length: int, where: str) -> bool:
+        if step + length <= 0:
+            return True
         if step < 0:
             raise EventsFileError(
                 f"{where}: the pattern begins before the stream, at {self.clock.start}"
             )
+        return False
 
 
 class _Daily(Reader):
@@ -202,7 +207,4 @@ class _Daily(Reader):
     def _visit(self, table: Any, where: str, steps: list[int]) -> Any:
         k = table.get("at_least")
         is_cut = isinstance(k, int) and steps[:1] == [0] and len(steps) < k  # by the first midnight
-        return super()._visit(table, where, steps) if steps and not is_cut else False
-
-    def _counted(self, event: Any, name: str) -> Any:
-        return event if isinstance(event, bool) else super()._counted(event, name)
+        return False if is_cut else super()._visit(table, where, steps)

@@ -35,7 +35,7 @@ from collections.abc import Mapping
 from functools import partial, reduce
 from operator import and_, or_
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import pandas as pd
 
@@ -66,11 +66,26 @@ from priste.worst_case import Sides
 
 
 def read_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[Protect]:
-    """Return the protections of an events file, each with its name, for a stream on a map."""
+    """Return the protections of an events file, each with its name, for a stream on a map.
+
+    An event whose window has no step in the stream, such as one of weekdays on a Saturday, is
+    not there; `absent_events` names those.
+    """
+    return _opened(path, place, clock, n_steps).protections()
+
+
+def absent_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[str]:
+    """Return the names of protected events that cannot happen during a stream."""
+    file = _opened(path, place, clock, n_steps)
+    wanted = (name for name, table in file.events.items() if "epsilon" in table)
+    return [name for name in wanted if isinstance(file.event(name), bool)]
+
+
+def _opened(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> "Reader":
     path = Path(path)
     content = plain_toml.read(path, EventsFileError)
     clock.check_steps(n_steps)
-    return Reader(content, path.parent, place, clock, n_steps).protections()
+    return Reader(content, path.parent, place, clock, n_steps)
 
 
 class Reader:
@@ -94,19 +109,23 @@ class Reader:
         self._days: dict[str, dict[datetime.date, list[int]]] = {}
         self._regions: dict[str, Region] = {}
         self._conditions = 0
-        self._built: dict[str, Event] = {}
+        self._built: dict[str, Event | bool] = {}
         self._building: list[str] = []
 
     def protections(self) -> list[Protect]:
         """Return what is protected."""
         if not self.events:
             raise EventsFileError("the file has no events; add a table [events.NAME]")
-        found = []
+        found: list[Protect] = []
+        absent: list[str] = []
         for name, table in self.events.items():
             event = self.event(name)
             if "epsilon" not in table:
                 if "sides" in table:
                     raise EventsFileError(f"events.{name}.sides needs an epsilon beside it")
+                continue
+            if isinstance(event, bool):
+                absent.append(name)
                 continue
             found += [
                 self.protection(name, table, title, part)
@@ -114,6 +133,12 @@ class Reader:
             ]
             remedy = "use fewer, or leave out each_day"
             at_most(len(found), MAX_NAMED, "the number of protections", remedy, EventsFileError)
+        if absent and not found:
+            raise EventsFileError(
+                f"{listing(absent)} has no step in the stream, which runs from {self.clock.start} "
+                f"to {self.clock.time_of([self.n_steps])[0]}: there is nothing to protect; a "
+                f"stream of many days (--stream) releases such days, too"
+            )
         if not found:
             raise EventsFileError("no event has an epsilon, so nothing would be protected")
         return found
@@ -138,11 +163,11 @@ class Reader:
         found = []
         for day, steps in self._by_day(field(table, where, "window", str)).items():
             title = checked(f"{name} {day}", where, EventsFileError)
-            found.append((title, self._visit(table, where, steps)))
+            found.append((title, cast(Event, self._visit(table, where, steps))))  # it has steps
         return found
 
-    def event(self, name: str) -> Event:
-        """Return the event of a name, built once."""
+    def event(self, name: str) -> Event | bool:
+        """Return the event of a name, built once; a truth value if it is decided beforehand."""
         if name in self._building:
             raise EventsFileError(
                 f"events.{name} is defined by itself: {listing([*self._building, name], 12)}"
@@ -151,7 +176,8 @@ class Reader:
             self._building.append(name)
             depth, remedy = len(self._building), "define events by fewer others"
             at_most(depth, MAX_NESTING, "events that define each other", remedy, EventsFileError)
-            self._built[name] = self._counted(self._build(name, self.events[name]), name)
+            event = self._build(name, self.events[name])
+            self._built[name] = event if isinstance(event, bool) else self._counted(event, name)
             self._building.pop()
         return self._built[name]
 
@@ -163,7 +189,7 @@ class Reader:
         at_most(self._conditions, MAX_CONDITIONS, what, remedy, EventsFileError)
         return event
 
-    def _build(self, name: str, table: Mapping[str, Any]) -> Event:
+    def _build(self, name: str, table: Mapping[str, Any]) -> Event | bool:
         where = f"events.{name}"
         kind = field(table, where, "kind", str)
         common = ("kind", "epsilon", "sides")
@@ -178,7 +204,8 @@ class Reader:
             regions = [self.region(n, f"{where}.regions") for n in names]
             moment = self._moment(field(table, where, "start", object), f"{where}.start")
             step = int(self.clock.step_at(pd.Series([moment]))[0])
-            self._refuse_outside(step, len(regions), f"{where}.start")
+            if self._is_outside(step, len(regions), f"{where}.start"):
+                return False
             return in_field(where, pattern, regions, step)
         if kind == "expression":
             only(table, where, (*common, "expression"))
@@ -187,16 +214,22 @@ class Reader:
             f"{where}.kind must be one of presence, visits, pattern, expression, got {shown(kind)}"
         )
 
-    def _refuse_outside(self, step: int, length: int, where: str) -> None:
+    def _is_outside(self, step: int, length: int, where: str) -> bool:
+        """Tell whether a pattern lies wholly outside the stream; refuse one that does in part."""
+        if step + length <= 0 or step >= self.n_steps:
+            return True
         if step < 0 or step + length > self.n_steps:
             raise EventsFileError(
-                f"{where}: the pattern lies outside the stream, which runs from "
+                f"{where}: a part of the pattern lies outside the stream, which runs from "
                 f"{self.clock.start} to {self.clock.time_of([self.n_steps])[0]}"
             )
+        return False
 
-    def _visit(self, table: Mapping[str, Any], where: str, steps: list[int]) -> Event:
-        """Return being in the region at any, or at enough, of the steps."""
+    def _visit(self, table: Mapping[str, Any], where: str, steps: list[int]) -> Event | bool:
+        """Return being in the region at any, or at enough, of the steps; False without any."""
         cells = self._region(table, where)
+        if not steps:
+            return False
         if table["kind"] == "presence":
             return in_field(where, presence, cells, steps)
         k = field(table, where, "at_least", int)
@@ -261,14 +294,8 @@ class Reader:
         return name
 
     def _steps(self, table: Mapping[str, Any], where: str) -> list[int]:
-        name = self._window_name(table, where)
-        steps = sorted(step for steps in self._by_day(name).values() for step in steps)
-        if not steps:
-            raise EventsFileError(
-                f"{where}.window: {name!r} has no step in the stream, which runs from "
-                f"{self.clock.start} to {self.clock.time_of([self.n_steps])[0]}"
-            )
-        return steps
+        by_day = self._by_day(self._window_name(table, where))
+        return sorted(step for steps in by_day.values() for step in steps)
 
     def _by_day(self, name: str) -> dict[datetime.date, list[int]]:
         if name not in self._days:
@@ -315,9 +342,9 @@ class Reader:
             return moment
         return in_field(where, moment.tz_localize, in_field("time_zone", zone, self.time_zone))
 
-    def _expression(self, text: str, where: str) -> Event:
+    def _expression(self, text: str, where: str) -> Event | bool:
         try:
-            event: Event = in_field(where, self._combined, parsed(text, where), text)
+            event: Event | bool = in_field(where, self._combined, parsed(text, where), text)
             return event
         except RecursionError:
             raise EventsFileError(f"{where} is nested too deeply") from None

@@ -21,7 +21,7 @@ from priste.stream.parts import DEFAULT_RHO, default_calibration
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_file import digest_of
-from priste.tracks.events_file import read_events
+from priste.tracks.events_file import absent_events, read_events
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
@@ -98,6 +98,12 @@ class Stream:
         if isinstance(events, str | Path):
             events = read_events(events, self.model.place, self.clock, self.n_steps)
         return tuple(events)
+
+    def absent(self, events: Events) -> tuple[str, ...]:
+        """Return the names of the events of a file that cannot happen during this stream."""
+        if not isinstance(events, str | Path):
+            return ()
+        return tuple(absent_events(events, self.model.place, self.clock, self.n_steps))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
