@@ -127,6 +127,17 @@ def test_the_export_of_a_phone_is_protected_and_said_how_it_was_read(run: Run, d
     assert (desk / "phone" / "2024-05.protected.gpx").exists()
 
 
+def test_hours_of_another_zone_and_events_of_other_days_are_said(run: Run, desk: Path) -> None:
+    text = (desk / "events.toml").read_text().replace('"Europe/Berlin"', '"Asia/Shanghai"', 1)
+    text += "[windows.then]\nstart = 2020-01-01T00:00:00Z\nend = 2020-01-02T00:00:00Z\n"
+    text += '[events.past]\nkind = "presence"\nregion = "clinic"\nwindow = "then"\nepsilon = 1.0\n'
+    (desk / "events.toml").write_text(text)
+    ended = run("protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml")
+    assert ended.code == 0, ended.err
+    assert "window 'morning' is 09:00 to 13:00 in Asia/Shanghai, which is 03:00" in ended.err
+    assert "not on these days, so nothing is promised about it: past" in ended.out
+
+
 def test_what_cannot_be_told_is_asked_for_in_options(run: Run, desk: Path) -> None:
     (desk / "a.csv").write_text("05/06/2024 08:00,52.5,13.4\n05/06/2024 09:00,52.5,13.4\n")
     words = "quantify", desk / "a.csv", "-m", desk / "model.npz", "-e", desk / "events.toml"

@@ -6,7 +6,7 @@ import pytest
 from priste import Grid, Protect, at, at_least, pattern, presence
 from priste.errors import EventsFileError
 from priste.tracks import Clock, LocalMap, read_events
-from priste.tracks.events_file import absent_events
+from priste.tracks.events_file import absent_events, hours_elsewhere
 
 PLACE = LocalMap(Grid(10, 10, cell_size=1.0), 52.5, 13.4)
 CLOCK = Clock(pd.Timestamp("2024-05-03T00:00", tz="Europe/Berlin"), pd.Timedelta(hours=1))
@@ -218,3 +218,44 @@ def test_files_without_protection_are_refused(tmp_path: Path) -> None:
         )
     with pytest.raises(EventsFileError, match="cannot be read"):
         read_events(tmp_path / "none.toml", PLACE, CLOCK, 5)
+
+
+@pytest.mark.parametrize(
+    ("hours", "steps"),
+    [
+        ('from = "18:00"\nto = "24:00"', range(18, 24)),
+        ('from = "00:00"\nto = "24:00"', range(24)),
+        ('from = "00:00"\nto = "06:00"', range(6)),
+    ],
+)
+def test_a_day_may_end_at_24_hours(tmp_path: Path, hours: str, steps: range) -> None:
+    text = GOOD.replace('from = "09:00"\nto = 17:00:00', hours)
+    event = next(p.event for p in load(tmp_path, text, n_steps=24) if p.name == "treatment")
+    assert event == presence(PLACE.circle(52.5, 13.4, 0.2), steps)
+
+
+def test_a_day_does_not_begin_at_24_hours(tmp_path: Path) -> None:
+    with pytest.raises(
+        EventsFileError, match='windows.office.from must be an hour such as "09:00"'
+    ):
+        load(tmp_path, GOOD.replace('from = "09:00"', 'from = "24:00"'))
+
+
+def test_a_region_off_the_map_is_told_where_the_map_is(tmp_path: Path) -> None:
+    off = GOOD.replace("latitude = 52.5, longitude = 13.4,", "latitude = 48.1, longitude = 11.6,")
+    with pytest.raises(
+        EventsFileError,
+        match="regions.clinic.circle.*off the map, whose cells lie between latitude 52.460 and "
+        "52.540, longitude 13.334 and 13.466",
+    ):
+        load(tmp_path, off)
+
+
+def test_hours_of_another_zone_are_said_in_ours(tmp_path: Path) -> None:
+    load(tmp_path, GOOD)
+    path = tmp_path / "events.toml"
+    assert hours_elsewhere(path, PLACE, CLOCK, 48, "Europe/Rome") == []
+    assert hours_elsewhere(path, PLACE, CLOCK, 48, "Asia/Shanghai") == [
+        "window 'office' is 09:00 to 17:00 in Europe/Berlin, which is 15:00 to 23:00 in "
+        "Asia/Shanghai, the model's zone"
+    ]

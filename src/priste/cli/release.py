@@ -237,6 +237,7 @@ def protect(
     certificate = result.certificate
     absent = () if stream else result.stream.absent(events)
     warnings = [] if stream else _warnings(delivery.others(certificate.model))
+    warnings += result.stream.hours_elsewhere(events)
     with working("writing"):
         delivery.write(
             result,

@@ -81,6 +81,29 @@ def absent_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int)
     return [name for name in wanted if isinstance(file.event(name), bool)]
 
 
+def hours_elsewhere(
+    path: str | Path, place: LocalMap, clock: Clock, n_steps: int, time_zone: str
+) -> list[str]:
+    """Return a remark on each window with hours in a zone where it is another time than in ours."""
+    file, remarks = _opened(path, place, clock, n_steps), []
+    for name in file.windows:
+        window = file.window(name)
+        if window.opens is None or window.closes is None:
+            continue
+        day = clock.start.tz_convert(window.time_zone).date()
+        ends = [
+            pd.Timestamp(datetime.datetime.combine(day, hour), tz=window.time_zone)
+            for hour in (window.opens, window.closes)
+        ]
+        here = [end.tz_convert(time_zone) for end in ends]
+        if here[0].utcoffset() != ends[0].utcoffset():
+            remarks.append(
+                f"window {name!r} is {ends[0]:%H:%M} to {ends[1]:%H:%M} in {window.time_zone}, "
+                f"which is {here[0]:%H:%M} to {here[1]:%H:%M} in {time_zone}, the model's zone"
+            )
+    return remarks
+
+
 def _opened(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> "Reader":
     path = Path(path)
     content = plain_toml.read(path, EventsFileError)
@@ -316,6 +339,8 @@ class Reader:
             k: self._moment(table[k], f"{where}.{k}") for k in ("start", "end") if k in table
         }
         hours = {k: hour(table[k], f"{where}.{k}") for k in ("from", "to") if k in table}
+        if table.get("to") == "24:00" and hours.get("from") == datetime.time(0):
+            hours = {}  # all day
         days = tuple(field(table, where, "days", list)) if "days" in table else None
         return in_field(
             where,

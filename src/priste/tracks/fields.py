@@ -59,6 +59,8 @@ def only(table: object, where: str, known: tuple[str, ...]) -> None:
 def hour(value: object, where: str) -> datetime.time:
     """Return an hour of the day."""
     try:
+        if value == "24:00" and where.endswith(".to"):
+            return datetime.time(0)
         found = value if isinstance(value, datetime.time) else _parsed_hour(value)
         if found.tzinfo is not None:
             raise ValueError("hours are those of the window's zone")

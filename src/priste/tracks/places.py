@@ -1,7 +1,8 @@
 """A grid laid over a real place: kilometres on a local projection, never degrees."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyproj import Transformer
 
 from priste.checks import Array, shown, whole
-from priste.errors import TrackError
+from priste.errors import GridError, TrackError
 from priste.grid import Grid, Region
 from priste.storage.limits import MAX_CELLS, MAX_CORNERS, MAX_EXTENT_KM, at_most, refusing
 from priste.tracks.usual_area import usual_area
@@ -146,7 +147,8 @@ class LocalMap:
     def circle(self, latitude: float, longitude: float, radius: float) -> Region:
         """Return every cell that a circle of `radius` kilometres overlaps."""
         x, y = self.plane(latitude, longitude)
-        return self.grid.disc(float(x), float(y), radius, touching=True)
+        with self._saying_where():
+            return self.grid.disc(float(x), float(y), radius, touching=True)
 
     def polygon(self, corners: Sequence[Sequence[float]]) -> Region:
         """Return every cell that a polygon of (longitude, latitude) corners overlaps."""
@@ -156,7 +158,21 @@ class LocalMap:
             raise TrackError("a polygon is a list of (longitude, latitude) corners")
         at_most(len(ring), MAX_CORNERS, "the corners of a polygon", "simplify it", TrackError)
         x, y = self.plane(ring[:, 1], ring[:, 0])
-        return self.grid.polygon(np.column_stack([x, y]).tolist(), touching=True)
+        with self._saying_where():
+            return self.grid.polygon(np.column_stack([x, y]).tolist(), touching=True)
+
+    @contextmanager
+    def _saying_where(self) -> Iterator[None]:
+        """Add to an error about a shape where the map is."""
+        try:
+            yield
+        except GridError as error:
+            corners = self.centres([0, self.grid.n_cells - 1])
+            (south, north), (west, east) = (ends.tolist() for ends in corners)
+            raise TrackError(
+                f"{error}, whose cells lie between latitude {south:.3f} and {north:.3f}, longitude "
+                f"{west:.3f} and {east:.3f}"
+            ) from error
 
 
 def degrees(value: object) -> float:

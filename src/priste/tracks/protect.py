@@ -21,7 +21,7 @@ from priste.stream.parts import DEFAULT_RHO, default_calibration
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_file import digest_of
-from priste.tracks.events_file import absent_events, read_events
+from priste.tracks.events_file import absent_events, hours_elsewhere, read_events
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.places import OFF_THE_MAP, Outside
@@ -104,6 +104,13 @@ class Stream:
         if not isinstance(events, str | Path):
             return ()
         return tuple(absent_events(events, self.model.place, self.clock, self.n_steps))
+
+    def hours_elsewhere(self, events: Events) -> list[str]:
+        """Return remarks on the windows of a file whose hours are those of another zone."""
+        if not isinstance(events, str | Path):
+            return []
+        about = self.model.place, self.clock, self.n_steps, self.model.time_zone
+        return hours_elsewhere(events, *about)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
