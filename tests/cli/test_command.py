@@ -342,10 +342,6 @@ TRACKS = {
         "time,latitude,longitude\n2024-05-16T08:00:00Z,400,13.4\n",
         "no fix can be used",
     ),
-    "off the map": (
-        "time,latitude,longitude\n2024-05-16T08:00:00Z,10,13.4\n",
-        "lies on the model's map",
-    ),
     "no table": ("\x00\x01", "day.csv"),
 }
 
@@ -360,6 +356,16 @@ def test_a_bad_track_is_refused_and_nothing_written(run: Run, desk: Path, case: 
     assert message in " ".join(ended.err.split())
     assert "Traceback" not in ended.err
     assert names(desk) == before
+
+
+def test_a_day_off_the_map_is_released_and_its_error_is_said(run: Run, desk: Path) -> None:
+    (desk / "day.csv").write_text("time,latitude,longitude\n2024-05-16T08:00:00Z,48.14,11.58\n")
+    words = "protect", desk / "day.csv", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    ended = run(*words)
+    assert ended.code == 0, ended.err
+    assert re.search(r"mean error 5\d\d\.\d\d km; 1 fixes off the map count as on its", ended.out)
+    refused = run(*words, "--outside", "drop", "--force")
+    assert "no step has a fix on the map; try --outside clamp" in refused.err
 
 
 def test_one_point_is_released_but_teaches_nothing(run: Run, desk: Path) -> None:

@@ -252,7 +252,11 @@ def protect(
         public["report"] = str(delivery.page)
     summary: dict[str, Any] = {
         "public": public,
-        "private": {"folder": str(delivery.private), "mean error km": float(result.errors.mean())},
+        "private": {
+            "folder": str(delivery.private),
+            "mean error km": result.accuracy.released,
+            "fixes off the map": result.accuracy.off_map,
+        },
         "events": {
             name: {"epsilon": p.epsilon, "largest loss": largest}
             for (name, p), largest in zip(certificate.named(), certificate.largest, strict=True)
@@ -280,7 +284,9 @@ def protect(
     say("\nPublic:  " + "\n         ".join(public.values()))
     if not hide_events:
         say("         (it names the events, not whether they happened; see --hide-events)")
-    say(f"Private: {delivery.private}/ (mean error {result.errors.mean():.2f} km)")
+    accuracy = result.accuracy
+    off = f"; {accuracy.off_map} fixes off the map count as on its border" * bool(accuracy.off_map)
+    say(f"Private: {delivery.private}/ (mean error {accuracy.released:.2f} km{off})")
     if result.continued is not None:
         say(f"Stream:  {stream}, which goes on at {result.continued.end:%Y-%m-%d %H:%M}; keep it")
         say("         (a day of a stream has no report page; `priste explain` shows its account)")

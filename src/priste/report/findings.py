@@ -7,6 +7,7 @@ import pandas as pd
 from priste.checks import Array
 from priste.events import atoms
 from priste.protection import Protect
+from priste.tracks.accuracy import Accuracy
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_check import Verdict
 from priste.tracks.cleaning import Account
@@ -74,7 +75,8 @@ class Findings:
     events: tuple[EventFinding, ...]
     true: dict[int, int] | None = None
     errors: Array | None = None
-    """The distance between true and released cell, in kilometres, per release."""
+    """The distance from the fix to what was released, in kilometres, per release."""
+    accuracy: Accuracy | None = None
     budgets: dict[int, float] | None = None
     remap: tuple[int, Array] | None = None
     """The first step of the first event, and what each cell would have reported there. It shows
@@ -108,6 +110,7 @@ class Findings:
             events,
             {r.step: r.private.true_cell for r in track.releases},
             track.errors,
+            track.accuracy,
             {r.step: r.private.budget for r in track.releases},
             None if shown_at is None else (shown_at, track.emissions[shown_at]),
             account,

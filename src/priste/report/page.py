@@ -126,16 +126,16 @@ def _odds(event: EventFinding) -> list[str]:
 
 
 def _error_table(findings: Findings) -> str:
-    errors = findings.errors
-    if errors is None:
+    errors, accuracy = findings.errors, findings.accuracy
+    if errors is None or accuracy is None:
         return ""
-    distances = findings.model.place.grid.distances
+    first, *others = accuracy.rows()
     rows = [
         ("releases", f"{len(errors)}"),
-        ("mean distance", f"{errors.mean():.2f} km"),
+        first,
         ("median", f"{np.median(errors):.2f} km"),
         ("95th percentile", f"{np.quantile(errors, 0.95):.2f} km"),
-        ("mean distance of a random cell", f"{distances.mean():.2f} km"),
+        *others,
     ]
     return table(("", ""), rows)
 

@@ -1,6 +1,6 @@
 """From a table of fixes to a protected track, its certificate and a private diary."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -18,15 +18,16 @@ from priste.progress import Progress, progress_line
 from priste.protection import Protect, names_of
 from priste.protector import Protector, Release
 from priste.stream.parts import DEFAULT_RHO, default_calibration
+from priste.tracks.accuracy import Accuracy, accuracy_of, distances_to
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_file import digest_of
 from priste.tracks.events_file import absent_events, hours_elsewhere, read_events
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
-from priste.tracks.places import OFF_THE_MAP, Outside
+from priste.tracks.places import Outside
 from priste.tracks.seen import SEEN_CAVEAT, days_seen, refuse_seen
-from priste.tracks.steps import Clock, as_track, discretise
+from priste.tracks.steps import Clock, as_track, discretise, first_fixes
 from priste.tracks.stream_file import open_stream
 from priste.tracks.track_stream import TrackStream
 from priste.tracks.windows import day_start
@@ -51,6 +52,8 @@ class Stream:
     """The first and the last of its local days."""
     user: str | None = None
     """Whose it is, if the table says so."""
+    fixes: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    """Latitude and longitude of the fix of each step that has one, counted like the cells."""
 
     @classmethod
     def of(
@@ -68,9 +71,6 @@ class Stream:
         """
         if table.empty:
             raise TrackError("the track has no fixes to protect")
-        inside = model.place.cell_at(table["latitude"], table["longitude"], outside="drop")
-        if (inside == OFF_THE_MAP).all():
-            raise TrackError("no fix lies on the model's map")
         if "user" in table and table["user"].nunique() > 1:
             raise TrackError(
                 f"the table holds {table['user'].nunique()} users; protect one person at a time"
@@ -87,7 +87,10 @@ class Stream:
         local = table["time"].dt.tz_convert(model.time_zone)
         days = local.min().date(), local.max().date()
         user = str(table["user"].iloc[0]) if "user" in table else None
-        return cls(model, clock, n_steps, cells, first, days, user)
+        found, taken = first_fixes(table, here, n_steps)
+        places = zip(taken["latitude"].tolist(), taken["longitude"].tolist(), strict=True)
+        fixes = dict(zip(found.tolist(), places, strict=True))
+        return cls(model, clock, n_steps, cells, first, days, user, fixes)
 
     def __repr__(self) -> str:
         seen = sum(cell is not None for cell in self.cells)
@@ -148,9 +151,30 @@ class ProtectedTrack:
 
     @cached_property
     def errors(self) -> Array:
-        """The distance between each released cell and the true one, in kilometres (private)."""
-        distances = self.stream.model.place.grid.distances
-        return np.array([distances[r.private.true_cell, r.cell] for r in self.releases])
+        """The distance from each fix to what was released, in kilometres (private)."""
+        released = [r.cell for r in self.releases]
+        return distances_to(self.stream.model.place, self._fixes, released)
+
+    @property
+    def _fixes(self) -> Array:
+        """Latitude and longitude of the fix of each release."""
+        first, fixes = self.stream.first, self.stream.fixes
+        return np.array([fixes[r.step - first] for r in self.releases]).reshape(-1, 2)
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """How far releases are from the fixes, beside answers that took no track (private)."""
+        stream = self.stream
+        start = stream.clock.time_of([stream.first])[0]
+        return accuracy_of(
+            stream.model.place,
+            self._fixes,
+            [r.step - stream.first for r in self.releases],
+            [r.private.true_cell for r in self.releases],
+            [r.cell for r in self.releases],
+            self.protector.mechanism.emission(),
+            stream.model.mobilities_from(start)[0],
+        )
 
     @cached_property
     def diary(self) -> pd.DataFrame:

@@ -90,14 +90,21 @@ def _cells_by_step(
     table: pd.DataFrame, place: LocalMap, clock: Clock, steps: int | None, outside: Outside
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Return the steps that have a fix, and the cell of the first fix of each."""
+    found, fixes = first_fixes(table, clock, steps)
+    return found, place.cell_at(fixes["latitude"], fixes["longitude"], outside=outside)
+
+
+def first_fixes(
+    table: pd.DataFrame, clock: Clock, steps: int | None
+) -> tuple[NDArray[np.int64], pd.DataFrame]:
+    """Return the steps that have a fix, and the first fix of each."""
     ordered = table.sort_values("time", kind="stable")
     if ordered["time"].isna().any():
         raise TrackError("some fixes have no time; clean the table first")
     number = clock.step_at(ordered["time"])
     inside = number >= 0 if steps is None else (number >= 0) & (number < steps)
     found, first = np.unique(number[inside], return_index=True)
-    fixes = ordered[inside].iloc[first]
-    return found, place.cell_at(fixes["latitude"], fixes["longitude"], outside=outside)
+    return found, ordered[inside].iloc[first]
 
 
 def unbroken(stream: list[int | None]) -> list[tuple[int, list[int]]]:
