@@ -50,6 +50,7 @@ def random_remap(random: np.random.Generator, grid: Grid) -> Calibration:
         grid.distances,
         loss=["distance", "squared", "same cell"][random.integers(3)],
         spending=["all", "proportional", "rolling"][random.integers(3)],  # type: ignore[arg-type]
+        avoid_secret=bool(random.integers(2)),
         gap=float(10 ** random.uniform(-4, -1)),
         rounds=int(random.integers(1, 30)),
         outputs=None if random.random() < 0.7 else int(random.integers(1, grid.n_cells + 1)),
@@ -393,8 +394,8 @@ def test_what_cannot_be_is_refused() -> None:
 
 def test_what_is_asked_for_unless_said_otherwise() -> None:
     assert repr(OptimalRemap(GRID.distances)) == (
-        "OptimalRemap(spending='all', margin=0.0, gap=0.01, rounds=100, outputs=None, "
-        "time_limit=120.0)"
+        "OptimalRemap(spending='all', margin=0.0, avoid_secret=False, gap=0.01, rounds=100, "
+        "outputs=None, time_limit=120.0)"
     )
     assert OptimalRemap().loss == "distance"
     assert OptimalRemap().distances is None
@@ -427,3 +428,72 @@ def test_without_a_solver_the_better_of_two_simple_plans_serves(
         remarks.append(plan.remark)
     assert remarks[0].endswith("the same answer from everywhere")
     assert remarks[1].endswith("weakened noise instead (EveryOutput)")
+
+
+@pytest.mark.parametrize("prior", [KnownPrior(UNIFORM), NearPrior(UNIFORM, 0.1), AnyPrior()])
+def test_no_cell_is_released_while_an_event_asks_about_it(prior: Prior) -> None:
+    options = {"prior": prior, "seed": 3}
+    noise = PlanarLaplace(GRID, 1.0)
+    remap = OptimalRemap(avoid_secret=True)
+    protector = Protector(MOBILITY, noise, Protect(EVENT, 0.5), calibration=remap, **options)  # type: ignore[arg-type]
+    for cell in (5, 5, 5, 4, 5, 5):
+        plan = protector.plan()
+        step = protector.release(cell).step
+        shown = plan.emission.any(axis=0)  # type: ignore[attr-defined]
+        assert not (step in (2, 3) and shown[[0, 1, 4, 5]].any())
+        assert step > 1 or shown[[0, 1, 4, 5]].any()
+    assert audit(
+        Protector(MOBILITY, noise, Protect(EVENT, 0.5), calibration=remap, **options),  # type: ignore[arg-type]
+        steps=4,
+        samples=20,
+        seed=1,
+    ).kept
+
+
+def test_the_remap_that_avoids_cells_is_the_best_of_those_that_do() -> None:
+    remap, noise = OptimalRemap(avoid_secret=True), PlanarLaplace(GRID, 1.0)
+    protector = Protector(
+        MOBILITY, noise, Protect(EVENT, 0.5), prior=KnownPrior(UNIFORM), calibration=remap, seed=1
+    )
+    matrix, spent = noise.emission(), 0.0
+    for cell in (5, 6, 5, 4):
+        now = protector._left.arrive().situation()
+        plan = remap.plan(now)
+        allowed = [c for c in range(16) if now.evidence[0].step < 2 or c not in (0, 1, 4, 5)]
+        cost = matrix.T @ (weights(now)[:, None] * GRID.distances[:, allowed])
+        cuts = linear_cuts(now, matrix, usable(0.5, spent))
+        optimum = best_remap_loss(cost, [cut / np.abs(cut).max() for cut in cuts])
+        assert plan.bound == pytest.approx(optimum, rel=1e-6, abs=1e-7)
+        assert plan.expected_loss == pytest.approx(optimum, rel=2e-3, abs=1e-5)
+        spent = protector.release(cell).private.losses["event 1"]
+
+
+def test_where_everything_is_secret_nothing_is_avoided() -> None:
+    everywhere = presence(range(16), [1]) & presence([3], [2])
+    protector = Protector(
+        MOBILITY,
+        PlanarLaplace(GRID, 1.0),
+        Protect(everywhere, 0.5),
+        calibration=OptimalRemap(avoid_secret=True),
+        seed=1,
+    )
+    assert [protector.release(cell).step for cell in (3, 3, 3)] == [0, 1, 2]
+
+
+def test_when_the_solver_fails_secret_cells_are_avoided_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise SolverError("planted")
+
+    monkeypatch.setattr(Program, "solve", fail)
+    protector = Protector(
+        MOBILITY,
+        PlanarLaplace(GRID, 1.0),
+        Protect(presence([5, 6, 9, 10], [0]), 0.5),
+        prior=KnownPrior(UNIFORM),
+        calibration=OptimalRemap(avoid_secret=True),
+    )
+    plan = protector.plan()
+    assert "the same answer from everywhere" in plan.remark
+    assert not plan.emission[:, [5, 6, 9, 10]].any()  # type: ignore[attr-defined]

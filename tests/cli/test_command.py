@@ -138,6 +138,20 @@ def test_hours_of_another_zone_and_events_of_other_days_are_said(run: Run, desk:
     assert "not on these days, so nothing is promised about it: past" in ended.out
 
 
+def test_a_secret_place_is_never_shown_during_its_hours_if_asked(run: Run, desk: Path) -> None:
+    words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    assert run(*words, "--avoid-secret", "--calibration", "every-output").code == 3
+    ended = run(*words, "--avoid-secret", "--seed", 1)
+    assert ended.code == 0, ended.err
+    certificate = load_certificate(desk / "day.protected.certificate.json")
+    clinic = set(certificate.place.circle(52.52, 13.40, 0.4))
+    shown = {step: cell for step, (cell, _) in certificate.releases.items()}
+    assert not clinic & {shown[step] for step in range(9, 13)}
+    assert "avoid secret True" in str(certificate)
+    checked = "audit", desk / "day.protected.certificate.json", "-m", desk / "model.npz"
+    assert run(*checked, "--samples", 1, "--steps", 3).code == 0
+
+
 def test_what_cannot_be_told_is_asked_for_in_options(run: Run, desk: Path) -> None:
     (desk / "a.csv").write_text("05/06/2024 08:00,52.5,13.4\n05/06/2024 09:00,52.5,13.4\n")
     words = "quantify", desk / "a.csv", "-m", desk / "model.npz", "-e", desk / "events.toml"

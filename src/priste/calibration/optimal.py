@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.every_output import EveryOutput
 from priste.calibration.program import SolverError
-from priste.calibration.search import Effort, Search, same_answer, weights
+from priste.calibration.search import Effort, Search, same_answer, secret_cells, weights
 from priste.calibration.spending import Spending, rationed
 from priste.checks import Array, fraction, listing, numbers, positive, whole
 from priste.errors import ProtectionError
@@ -43,12 +43,15 @@ class OptimalRemap:
     `initial` on, with a thousandth spread over all cells, so that no row is arbitrary.
     `spending` says how much of ε a step may use, and `margin` which share of it is never used: held
     back for observers whose model of the person is none of those that the promise is made for.
+    With `avoid_secret` no cell is released while an event asks about it, by anybody: a release on
+    the very spot is deniable by the numbers, and looks bad. That costs a little accuracy.
     """
 
     distances: Array | None = field(repr=False)
     loss: Loss | Array = field(repr=False)
     spending: Spending
     margin: float
+    avoid_secret: bool
     gap: float
     rounds: int
     outputs: int | None
@@ -62,6 +65,7 @@ class OptimalRemap:
         loss: Loss | ArrayLike = "distance",
         spending: Spending = "all",
         margin: float = 0.0,
+        avoid_secret: bool = False,
         gap: float = 0.01,
         rounds: int = 100,
         outputs: int | None = None,
@@ -80,6 +84,7 @@ class OptimalRemap:
             "loss": loss if isinstance(loss, str) else _square(loss, "loss"),
             "spending": spending,
             "margin": fraction(margin, "margin", ProtectionError, open_at_one=True),
+            "avoid_secret": bool(avoid_secret),
             "gap": positive(gap, "gap", ProtectionError),
             "rounds": whole(rounds, "rounds", ProtectionError, least=1),
             "outputs": None
@@ -95,12 +100,16 @@ class OptimalRemap:
         losses = self._losses(situation)
         allowed = rationed(situation, self.spending, self.margin)
         effort = Effort(self.gap, self.rounds, self.outputs, self.time_limit)
+        avoided = secret_cells(situation) if self.avoid_secret else None
         try:
-            return Search(effort, allowed, losses).plan()
+            return Search(effort, allowed, losses, avoided).plan()
         except SolverError as error:
             reason = f"the solver found no optimum ({error})"
             _log.info("a simpler calibration serves: %s", reason)
-        plans = [same_answer(allowed, losses, f"{reason}: the same answer from everywhere")]
+        remark = f"{reason}: the same answer from everywhere"
+        plans = [same_answer(allowed, losses, remark, avoided)]
+        if self.avoid_secret:
+            return plans[0]
         chosen = EveryOutput().plan(allowed)
         if chosen.emission.shape == losses.shape:
             expected = float(np.sum(weights(situation)[:, None] * chosen.emission * losses))

@@ -13,6 +13,7 @@ from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import Array
 from priste.dyadic import dyadic
+from priste.events import atoms
 
 _FIRST_OUTPUTS = 32
 _FEW = 2  # promises with one past that leave the program on the whole map quick to solve
@@ -39,9 +40,25 @@ def weights(situation: Situation) -> Array:
     return np.asarray((1 - _ANYWHERE) * belief + _ANYWHERE / len(belief))
 
 
-def same_answer(situation: Situation, losses: Array, remark: str) -> CertifiedPlan:
+def secret_cells(situation: Situation) -> NDArray[np.intp]:
+    """Return the cells that some protected event asks about at this very step."""
+    cells = {
+        cell
+        for protection, evidence in zip(situation.protections, situation.evidence, strict=True)
+        for atom in atoms(protection.event)
+        if atom.step == evidence.step
+        for cell in atom.cells
+    }
+    return np.array(sorted(cells), dtype=np.intp)
+
+
+def same_answer(
+    situation: Situation, losses: Array, remark: str, avoided: NDArray[np.intp] | None = None
+) -> CertifiedPlan:
     """Return the plan to release the same cell wherever the user is: it reveals nothing."""
     totals = weights(situation) @ losses
+    if avoided is not None and len(avoided) < len(totals):
+        totals[avoided] = np.inf
     emission = np.zeros(losses.shape)
     emission[:, int(np.argmin(totals))] = 1.0
     return CertifiedPlan(emission, 0.0, expected_loss=float(totals.min()), remark=remark)
@@ -54,7 +71,13 @@ class Search:
     the nearest of them, so that Q has few rows and columns. That too is post-processing.
     """
 
-    def __init__(self, effort: Effort, situation: Situation, losses: Array) -> None:
+    def __init__(
+        self,
+        effort: Effort,
+        situation: Situation,
+        losses: Array,
+        avoided: NDArray[np.intp] | None = None,
+    ) -> None:
         self.effort, self.situation, self.losses = effort, situation, losses
         self.deadline = time.monotonic() + effort.time_limit
         self.weights = weights(situation)
@@ -62,7 +85,11 @@ class Search:
         self.is_linear = all(evidence.has_one_past for evidence in situation.evidence)
         n_cells = losses.shape[1]
         gives_cells = self.emission.shape[1] == n_cells
-        used = self.emission.any(axis=0) if gives_cells else np.ones(n_cells, dtype=bool)
+        used = np.ones(n_cells, dtype=bool)
+        if gives_cells:
+            used &= self.emission.any(axis=0)
+        if avoided is not None and used.sum() > used[avoided].sum():
+            used[avoided] = False
         self.possible = np.flatnonzero(used)  # what a location set leaves out stays out
         self._chosen: list[int] = []  # outputs of a coarser map, and how near each cell has one
         self._nearest = np.full(len(losses), np.inf)

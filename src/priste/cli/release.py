@@ -116,14 +116,17 @@ def _turning_points(losses: Array, most: int = 12) -> list[int]:
 
 
 def _calibration(
-    name: str, margin: float | None, mechanism: Mechanism, n_models: int
+    name: str, margin: float | None, avoid_secret: bool, mechanism: Mechanism, n_models: int
 ) -> Calibration | None:
     """Return what was asked for; None is the default, or what a stream began with."""
     if name == "every-output":
-        if margin is not None:
-            raise ProtectionError("--margin is for the optimal remap; leave it out")
+        if margin is not None or avoid_secret:
+            option = "--avoid-secret" if margin is None else "--margin"
+            raise ProtectionError(f"{option} is for the optimal remap; leave it out")
         return EveryOutput()
-    return None if margin is None else default_calibration(mechanism, n_models, margin)
+    if margin is None and not avoid_secret:
+        return None
+    return default_calibration(mechanism, n_models, margin=margin, avoid_secret=avoid_secret)
 
 
 def _written_like(track: Path) -> Path:
@@ -162,6 +165,14 @@ def protect(
             "other habits in mind (default: 0.5 if the model holds several habits, else 0)."
         ),
     ] = None,
+    avoid_secret: Annotated[
+        bool,
+        typer.Option(
+            "--avoid-secret",
+            help="Never release a cell of a protected place during its hours, whoever is where: a "
+            "release on the very spot says no more than ε, but looks bad.",
+        ),
+    ] = False,
     outside: OffMap = "clamp",
     stream: Annotated[
         Path | None,
@@ -226,7 +237,9 @@ def protect(
             adversary=adversary,
             rho=rho,
             mechanism=noise,
-            calibration=_calibration(calibration, margin, noise, len(learned.mobilities)),
+            calibration=_calibration(
+                calibration, margin, avoid_secret, noise, len(learned.mobilities)
+            ),
             outside=outside,
             seed=seed,
             progress=progress,

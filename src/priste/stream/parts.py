@@ -20,7 +20,11 @@ DEFAULT_MARGIN = 0.5
 
 
 def default_calibration(
-    mechanism: Mechanism, n_models: int = 1, margin: float | None = None
+    mechanism: Mechanism,
+    n_models: int = 1,
+    *,
+    margin: float | None = None,
+    avoid_secret: bool = False,
 ) -> Calibration:
     """Return the calibration that serves people best, with a margin of one's own if given.
 
@@ -29,9 +33,11 @@ def default_calibration(
     """
     loss: Loss = "same cell" if mechanism.distances is None else "distance"
     if n_models == 1:
-        return OptimalRemap(loss=loss, margin=margin or 0.0)
+        return OptimalRemap(loss=loss, margin=margin or 0.0, avoid_secret=avoid_secret)
     held_back = DEFAULT_MARGIN if margin is None else margin
-    return OptimalRemap(loss=loss, spending="proportional", margin=held_back)
+    return OptimalRemap(
+        loss=loss, spending="proportional", margin=held_back, avoid_secret=avoid_secret
+    )
 
 
 class Parts(NamedTuple):
