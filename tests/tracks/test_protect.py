@@ -71,4 +71,4 @@ def test_a_protection_without_a_name_goes_by_its_position() -> None:
     assert result.protections == (here, there)
     assert result.certificate.names == ["here", "event 2"]
     assert {"loss here", "loss event 2"} <= set(result.diary)
-    assert "About “event 2” (at {4} at step 6): ε = 0.7" in str(result.certificate)
+    assert "About “event 2” (at {4} at step 6; within 0.7 km of" in str(result.certificate)

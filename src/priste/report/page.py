@@ -17,7 +17,7 @@ _CAPTIONS = {
     "map": "What was released, and the places that the events are about.",
     "odds": "The band is the promise: no line leaves it.",
     "remap": "How the event stays secret: what two places would have reported.",
-    "error": "The price: the distance between true and released cells.",
+    "error": "The price: the distance from where the person was to what was released.",
 }
 
 

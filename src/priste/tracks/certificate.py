@@ -39,6 +39,7 @@ from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
 from priste.tracks.recipe import Recipe
 from priste.tracks.steps import Clock
+from priste.tracks.where_and_when import where_and_when
 from priste.tracks.windows import zone
 from priste.wording import as_factor, promise
 
@@ -283,9 +284,10 @@ class Certificate:
             )
             if link is not None and link.standings:
                 realised = f" {_standing(link.standings[i], p.epsilon, self.largest[i])}"
+            about = where_and_when(p.event, self.place, self.clock, self.time_zone)
             yield (
-                f"About “{name}” ({_short(p.event)}): ε = {p.epsilon:g}. No odds {verb} by more "
-                f"than a factor {bound}.{realised}"
+                f"About “{name}” ({_short(p.event)}{about and f'; {about}'}): ε = {p.epsilon:g}. "
+                f"No odds {verb} by more than a factor {bound}.{realised}"
             )
         if waiting:
             yield f"Promised as well, for when their time has come: {listing(waiting, 12)}."

@@ -138,6 +138,14 @@ class LocalMap:
     def centres(self, cells: ArrayLike) -> tuple[Array, Array]:
         """Return the latitude and longitude of the centres of cells."""
         x, y = self.grid.centres[np.asarray(cells)].T
+        return self._degrees(x, y)
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Return the latitude and longitude of a point, in km from the south-west corner."""
+        latitude, longitude = self._degrees(np.array([x]), np.array([y]))
+        return float(latitude[0]), float(longitude[0])
+
+    def _degrees(self, x: Array, y: Array) -> tuple[Array, Array]:
         corner = self._corner
         longitude, latitude = _transformed(
             self._to_plane, x - corner[0], y - corner[1], direction="INVERSE"
