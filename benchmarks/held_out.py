@@ -60,10 +60,10 @@ class Way:
 WAYS = {
     "a set of habits": Way(3),
     "a set of habits, nothing held back": Way(3, OptimalRemap(spending="proportional")),
-    "a set of habits, three quarters held back": Way(
-        3, OptimalRemap(spending="proportional", margin=0.75)
+    "a set of habits, a half held back": Way(3, OptimalRemap(spending="proportional", margin=0.5)),
+    "a set of habits, a half held back, spent as early as it can be": Way(
+        3, OptimalRemap(margin=0.5)
     ),
-    "a set of habits, spent as early as it can be": Way(3, OptimalRemap(margin=0.5)),
     "a set of habits, odds must not rise": Way(3, sides="event"),
     "one model": Way(1),
     "one model, EveryOutput": Way(1, EveryOutput()),

@@ -143,7 +143,14 @@ def fit(
         return
     say(account)
     say(f"\n{result['map']}, steps of {in_words(model.step)}")
-    say(f"{model.provenance['on the map']:.1%} of the time with fixes is on the map")
+    corners = model.place.centres([0, grid.n_cells - 1])
+    (south, north), (west, east) = (ends.tolist() for ends in corners)
+    say(
+        f"from {south:.3f}, {west:.3f} to {north:.3f}, {east:.3f} (latitude, longitude); "
+        f"{model.provenance['on the map']:.1%} of the time with fixes is on it"
+    )
+    if time_zone is None:
+        say("days are those of UTC: if the person lives by another clock, say --time-zone")
     say(f"fitted to {len(table):,} fixes, {result['days']}: {result['moves']:,} moves")
     _say_choice(model)
     users = model.provenance.get(USERS)

@@ -1,6 +1,7 @@
 """The options of the command, and how they become objects."""
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -141,6 +142,8 @@ def moment(text: str, zone: str) -> pd.Timestamp:
     """Return a day or a moment; one without a zone is in the given zone."""
     known_zone(zone)
     with refusing(f"{shown(text)} is not a day or a moment such as 2024-05-01", TrackError):
+        if not re.match(r"\d{4}-\d\d-\d\d", text):  # 06.05.2024 may be a day of May or of June
+            raise TrackError("write the year first")
         found = pd.Timestamp(text)
         moment_within(found if found.tz else found.tz_localize("UTC"), "it", TrackError)
         if found.tz is not None:

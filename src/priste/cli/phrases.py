@@ -10,6 +10,7 @@ _ARGUMENT = re.compile(r"\b(time_zone|time_format|outside|smoothing|order|step)=
 def in_options(message: str) -> str:
     """Return a message that names arguments of Python with the options that set them instead."""
     message = _PAIRS.sub(lambda found: _columns(found[1]), message)
+    message = message.replace(" (model_has_seen_these_days=True)", "")
     return _ARGUMENT.sub(lambda found: _option(found[1], found[2]), message)
 
 

@@ -129,6 +129,12 @@ def _calibration(
     return default_calibration(mechanism, n_models, margin=margin, avoid_secret=avoid_secret)
 
 
+def _private_folder(source: Path, out: Path | None) -> Path:
+    """Return the private folder: beside the track, and named after what is made of it."""
+    stem = source.stem if out is None else out.stem.removesuffix(".protected")
+    return source.with_name(f"{stem}.private")
+
+
 def _written_like(track: Path) -> Path:
     """Return the track, with a format that can be written if its own cannot."""
     if track.is_dir():
@@ -162,7 +168,7 @@ def protect(
         float | None,
         typer.Option(
             help="Share of every ε that the optimal remap never uses, held back for observers with "
-            "other habits in mind (default: 0.5 if the model holds several habits, else 0)."
+            "other habits in mind (default: 0.75 if the model holds several habits, else 0)."
         ),
     ] = None,
     avoid_secret: Annotated[
@@ -215,7 +221,7 @@ def protect(
     source = _written_like(track)
     delivery = Delivery(
         source.with_name(f"{source.stem}.protected{source.suffix}") if out is None else out,
-        source.with_name(f"{source.stem}.private") if private is None else private,
+        _private_folder(source, out) if private is None else private,
     )
     if stream is not None and public_report:
         raise TrackError("a track of a stream has no public report yet; leave out --public-report")

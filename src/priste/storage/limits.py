@@ -125,7 +125,7 @@ def size_of(path: Path, most: int, error: type[PristeError]) -> int:
     try:
         status = path.stat()
     except (OSError, ValueError):  # of a name that no file can have
-        raise error(f"{str(path)[:500]!r} cannot be read") from None
+        raise error(f"{str(path)[:500]!r} cannot be read: there is no such file") from None
     if not stat.S_ISREG(status.st_mode):
         raise error(
             f"{path} cannot be read: it is a folder, a pipe or a device; "

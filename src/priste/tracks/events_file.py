@@ -250,9 +250,9 @@ class Reader:
 
     def _visit(self, table: Mapping[str, Any], where: str, steps: list[int]) -> Event | bool:
         """Return being in the region at any, or at enough, of the steps; False without any."""
-        cells = self._region(table, where)
         if not steps:
             return False
+        cells = self._region(table, where)
         if table["kind"] == "presence":
             return in_field(where, presence, cells, steps)
         k = field(table, where, "at_least", int)

@@ -179,7 +179,8 @@ class LocalMap:
             (south, north), (west, east) = (ends.tolist() for ends in corners)
             raise TrackError(
                 f"{error}, whose cells lie between latitude {south:.3f} and {north:.3f}, longitude "
-                f"{west:.3f} and {east:.3f}"
+                f"{west:.3f} and {east:.3f}; fit a model with bounds that include it "
+                f"(--bounds south,west,north,east)"
             ) from error
 
 

@@ -109,7 +109,9 @@ def test_dates_whose_order_nothing_tells_are_asked_for(tmp_path: Path) -> None:
 
 def test_a_table_without_a_header_says_how_to_number_its_columns(tmp_path: Path) -> None:
     path = stored(made.HEADERLESS_CSV, tmp_path / "a.csv")
-    with pytest.raises(TrackError, match="it has no header; number its columns with"):
+    with pytest.raises(
+        TrackError, match="it has no header; number its 3 columns, for example with"
+    ):
         read(path)
     same(read(path, columns={"time": 1, "latitude": 2, "longitude": 3}))
 

@@ -33,8 +33,8 @@ def read(path: Path, most: int, *, numbered: bool) -> pd.DataFrame:
         bare = sum(_VALUE.match(cell) is not None for cell in first) >= 2
         if bare and not numbered:
             raise TrackError(
-                f"its first line holds values, {rows[0][:60]!r}, so it has no header; number its "
-                f"columns with columns={{'time': 1, 'latitude': 2, 'longitude': 3}}"
+                f"its first line holds values, so it has no header; number its {len(first)} "
+                f"columns, for example with columns={{'time': 1, 'latitude': 2, 'longitude': 3}}"
             )
         names = {"header": None, "names": [str(i + 1) for i in range(len(first))]} if bare else {}
         frame = lines(
