@@ -10,7 +10,7 @@ from priste.storage.limits import MAX_COLUMNS, at_most, refusing
 from priste.tracks.formats.content import beginning_of
 from priste.tracks.table import NOTES, lines
 
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}  # these may be decimal
 _VALUE = re.compile(r'\s*"?[+-]?(\d+[.,:/ T-]*)+[NSEWZ°]?"?\s*$', re.IGNORECASE)
 _TEXT: dict[str, type[str]] = {"track": str, "track_id": str, "trip": str, "trip_id": str}
 
