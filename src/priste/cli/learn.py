@@ -44,7 +44,7 @@ FEW_MOVES, FEW_CELLS = 100, 5
 
 
 def fit(
-    tracks: Annotated[list[Path], typer.Argument(help="Track files or Geolife folders.")],
+    tracks: Annotated[list[Path], typer.Argument(help="Tracks: files, folders or ZIP files.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
     step: Annotated[str, typer.Option(help="Length of a step, such as 10min or 1h.")] = "10min",
     cells: Annotated[int, typer.Option(help="The map has about this many cells.")] = 400,
@@ -143,8 +143,7 @@ def fit(
         return
     say(account)
     say(f"\n{result['map']}, steps of {in_words(model.step)}")
-    corners = model.place.centres([0, grid.n_cells - 1])
-    (south, north), (west, east) = (ends.tolist() for ends in corners)
+    south, west, north, east = model.place.corners
     say(
         f"from {south:.3f}, {west:.3f} to {north:.3f}, {east:.3f} (latitude, longitude); "
         f"{model.provenance['on the map']:.1%} of the time with fixes is on it"

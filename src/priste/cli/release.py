@@ -39,6 +39,7 @@ from priste.stream.parts import DEFAULT_RHO, default_calibration
 from priste.tracks import expose_track, load_model, protect_track
 from priste.tracks.adversary import Adversary
 from priste.tracks.files import WRITTEN
+from priste.tracks.formats.geolife import holds_plt
 from priste.wording import as_odds, promise
 
 
@@ -138,8 +139,7 @@ def _private_folder(source: Path, out: Path | None) -> Path:
 def _written_like(track: Path) -> Path:
     """Return the track, with a format that can be written if its own cannot."""
     if track.is_dir():
-        has_plt = next(track.rglob("*.plt"), None) is not None
-        return track.with_name(track.resolve().name + (".plt" if has_plt else ".gpx"))
+        return track.with_name(track.resolve().name + (".plt" if holds_plt(track) else ".gpx"))
     return track if track.suffix.lower() in WRITTEN else track.with_suffix(".gpx")
 
 

@@ -14,7 +14,7 @@ from priste.tracks.collection import read_folder, read_zip
 from priste.tracks.columns import COLUMNS
 from priste.tracks.formats import csv, fit, geojson, gpx, json_points, kml, parquet, tcx
 from priste.tracks.formats.content import beginning_of, format_of
-from priste.tracks.formats.geolife import read_geolife, read_plt, write_plt
+from priste.tracks.formats.geolife import holds_plt, read_geolife, read_plt, write_plt
 from priste.tracks.table import track_table
 
 
@@ -45,8 +45,7 @@ def _read(
         return _read(each, columns, time_zone, time_format, depth + 1)
 
     if path.is_dir():
-        geolife = next(path.rglob("*.plt"), None) is not None
-        return read_geolife(path) if geolife else read_folder(path, inner)
+        return read_geolife(path) if holds_plt(path) else read_folder(path, inner)
     head = beginning_of(path, MAX_JSON_BYTES)
     if not head.strip():
         raise TrackError(f"{path.name} is empty")

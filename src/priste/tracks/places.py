@@ -16,7 +16,7 @@ from priste.checks import Array, shown, whole
 from priste.errors import GridError, TrackError
 from priste.grid import Grid, Region
 from priste.storage.limits import MAX_CELLS, MAX_CORNERS, MAX_EXTENT_KM, at_most, refusing
-from priste.tracks.usual_area import usual_area
+from priste.tracks.usual_area import Rectangle, usual_area
 
 Outside = Literal["refuse", "clamp", "drop"]
 COMFORTABLE_KM = 2.0
@@ -140,6 +140,12 @@ class LocalMap:
         x, y = self.grid.centres[np.asarray(cells)].T
         return self._degrees(x, y)
 
+    @property
+    def corners(self) -> Rectangle:
+        """The centres of the cells in the south-west and in the north-east, in degrees."""
+        (south, north), (west, east) = self.centres([0, self.grid.n_cells - 1])
+        return Rectangle(float(south), float(west), float(north), float(east))
+
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Return the latitude and longitude of a point, in km from the south-west corner."""
         latitude, longitude = self._degrees(np.array([x]), np.array([y]))
@@ -175,8 +181,7 @@ class LocalMap:
         try:
             yield
         except GridError as error:
-            corners = self.centres([0, self.grid.n_cells - 1])
-            (south, north), (west, east) = (ends.tolist() for ends in corners)
+            south, west, north, east = self.corners
             raise TrackError(
                 f"{error}, whose cells lie between latitude {south:.3f} and {north:.3f}, longitude "
                 f"{west:.3f} and {east:.3f}; fit a model with bounds that include it "

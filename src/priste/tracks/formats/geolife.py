@@ -52,6 +52,11 @@ def read_geolife(folder: str | Path) -> pd.DataFrame:
     return track_table(table, where=str(folder))
 
 
+def holds_plt(folder: Path) -> bool:
+    """Tell whether a folder, or one below it, holds a PLT file."""
+    return next(folder.rglob("*.plt"), None) is not None
+
+
 def _body(path: Path) -> bytes:
     """Return the lines of a file after its header, each with its end."""
     parts = content_of(path, MAX_TRACK_BYTES, TrackError).split(b"\n", _HEADER_LINES)
