@@ -10,6 +10,7 @@ import pandas as pd
 from priste.errors import TrackError
 
 _TEN_MILLIONTHS = 1e7
+_LONGEST = 100  # a text of degrees is shorter
 _MARKED = re.compile(
     r"""^\s*([NSEW])?\s*([+-]?\d+(?:\.\d+)?)\s*[°d]?\s*
         (?:(\d+(?:\.\d+)?)\s*['′m]\s*)?(?:(\d+(?:\.\d+)?)\s*(?:["″s]|'')\s*)?([NSEW])?\s*$""",
@@ -39,7 +40,7 @@ def degrees(
 
 def _marked(text: str) -> float:
     """Return the degrees of a text such as 48.1 N, S 33.5 or 48°08'12.3"N; else NaN."""
-    parts = _MARKED.match(text)
+    parts = _MARKED.match(text) if len(text) <= _LONGEST else None
     if parts is None:
         return float("nan")
     before, whole, minutes, seconds, after = parts.groups()

@@ -11,7 +11,7 @@ from priste.tracks.formats.content import beginning_of
 from priste.tracks.table import NOTES, lines
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}  # these may be decimal
-_VALUE = re.compile(r'\s*"?[+-]?(\d+[.,:/ T-]*)+[NSEWZ°]?"?\s*$', re.IGNORECASE)
+_VALUE = re.compile(r'"?[+-]?\d[\d.,:/ T-]*[NSEWZ°]?"?', re.IGNORECASE)
 _TEXT: dict[str, type[str]] = {"track": str, "track_id": str, "trip": str, "trip_id": str}
 
 
@@ -30,7 +30,7 @@ def read(path: Path, most: int, *, numbered: bool) -> pd.DataFrame:
         remedy = "keep time, latitude, longitude and what else is needed"
         widest = 1 + max(row.count(separator) for row in rows)
         at_most(widest, MAX_COLUMNS, "the number of columns", remedy, TrackError)
-        bare = sum(_VALUE.match(cell) is not None for cell in first) >= 2
+        bare = sum(_VALUE.fullmatch(cell.strip()) is not None for cell in first) >= 2
         if bare and not numbered:
             raise TrackError(
                 f"its first line holds values, so it has no header; number its {len(first)} "

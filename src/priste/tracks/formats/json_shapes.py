@@ -159,7 +159,7 @@ def _span(duration: object, *places: object) -> Iterator[Fix]:
 def _place(written: object) -> tuple[float, float] | None:
     """Return the degrees of a place: a pair as text, numbers, or whole ten-millionths."""
     if isinstance(written, str):
-        pair = _PAIR.match(written)
+        pair = _PAIR.match(written[:100])
         return None if pair is None else (float(pair[1]), float(pair[2]))
     if not isinstance(written, Mapping):
         return None
