@@ -87,9 +87,10 @@ class Archive:
 
 
 def write_archive(file: IO[bytes], content: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays with the checksum of them all."""
+    """Write arrays, in row order, with the checksum of them all."""
     digest = np.frombuffer(checksum(content), dtype=np.uint8)
-    np.savez_compressed(file, checksum=digest, **content)  # type: ignore[arg-type]
+    rows = {name: np.asarray(array, order="C") for name, array in content.items()}
+    np.savez_compressed(file, checksum=digest, **rows)  # type: ignore[arg-type]
 
 
 def verified(
