@@ -35,8 +35,8 @@ def main() -> None:
 def measured(folder: Path) -> dict[str, tuple[float, float, float]]:
     """Mean error in km, half its confidence interval over the days, seconds per release."""
     table, _ = clean(read_geolife(folder))
-    place = LocalMap.within(*BEIJING, cells=400)
-    inside = place.cell_at(table["latitude"], table["longitude"], outside="drop") >= 0
+    place = LocalMap.within(*BEIJING, cells=400, elsewhere=False)
+    inside = place.covers(table["latitude"], table["longitude"])
     table = table[inside]
     day = table["time"].dt.tz_convert(ZONE).dt.date
     days = sorted(day.unique())

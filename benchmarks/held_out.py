@@ -159,7 +159,7 @@ class Person:
     def of(cls, folder: Path) -> "Person":
         """Return the person of a folder of Geolife."""
         table, _ = clean(read_geolife(folder))
-        return cls(table, LocalMap.within(*BEIJING, cells=400))
+        return cls(table, LocalMap.within(*BEIJING, cells=400, elsewhere=False))
 
     def model(self, habits: int) -> Model:
         """Return the model of the first days."""

@@ -56,8 +56,8 @@ def prepare(folder: Path, name: str, steps: int) -> Dataset:
     """
     place = PLACES[name]
     table, _ = clean(read_geolife(folder))
-    city = LocalMap.within(*place.box, cells=400)
-    inside = city.cell_at(table["latitude"], table["longitude"], outside="drop") >= 0
+    city = LocalMap.within(*place.box, cells=400, elsewhere=False)
+    inside = city.covers(table["latitude"], table["longitude"])
     if not inside.any():
         raise TrackError(f"no fix of {folder.name} lies on the map of Beijing")
     table = table[inside]

@@ -37,6 +37,36 @@ def test_points_off_the_map_are_refused_or_clamped() -> None:
     assert grid.cell_at(3.0, 2.0) == 5  # the far border belongs to the map
 
 
+def test_what_is_off_the_map_is_in_the_last_cell_if_there_is_one() -> None:
+    grid = Grid(2, 3, elsewhere=True)
+    assert (grid.n_squares, grid.n_cells, grid.elsewhere_cell) == (6, 7, 6)
+    assert grid.cell_at([3.5, -9, 3.0], [0.5, 9, 2.0]).tolist() == [6, 6, 5]
+    assert grid.cell_at(3.5, 0.5, outside="clamp") == 6
+    assert len(grid.centres) == 6
+    assert grid.on_map([6, 2, 6]) == [2]
+    assert 6 not in grid.polygon([(-9, -9), (9, -9), (9, 9), (-9, 9)], touching=True)
+    assert Grid(2, 3).elsewhere_cell is None
+    assert Grid(2, 3).on_map([5]) == [5]
+    with pytest.raises(GridError, match="elsewhere is True or False, got 7"):
+        Grid(2, 3, elsewhere=7)  # type: ignore[arg-type]
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.floats(0.1, 10))
+def test_elsewhere_lies_half_a_diagonal_beyond_the_border_and_distances_are_a_metric(
+    rows: int, columns: int, size: float
+) -> None:
+    grid = Grid(rows, columns, size, elsewhere=True)
+    between = grid.distances
+    np.testing.assert_array_equal(between, between.T)
+    np.testing.assert_array_equal(between[:-1, :-1], Grid(rows, columns, size).distances)
+    for cell, (x, y) in enumerate(grid.centres):
+        border = min(x, y, columns * size - x, rows * size - y)
+        assert between[cell, -1] == pytest.approx(border + size * np.hypot(rows, columns) / 2)
+    assert between[-1, -1] == 0
+    around = between[:, :, None] + between[None]
+    assert (between[:, None] <= around * (1 + 1e-12)).all()
+
+
 def test_regions_by_box_disc_and_polygon() -> None:
     grid = Grid(4, 4)
     assert grid.box(0, 0, 2, 1) == (0, 1)

@@ -84,11 +84,18 @@ def fit(
     )
 
 
-def by_distance(distances: Array, sequences: Sequence[Any]) -> Array:
-    """Return how people move if only the distance counts; it is given in cells."""
+def by_distance(distances: Array, sequences: Sequence[Any], *, elsewhere: bool = False) -> Array:
+    """Return how people move if only the distance counts; it is given in cells.
+
+    If the last cell is `elsewhere`, people leave the map equally often wherever they are, and come
+    back anywhere.
+    """
     paths, _ = _checked(sequences, len(distances), 1, 1.0, None)
     ring = np.digitize(distances, RINGS)
-    moved = np.full(len(RINGS) + 1, 0.5)  # half a move to every ring, seen or not
+    if elsewhere:
+        leaving, returning, staying = len(RINGS) + np.arange(1, 4)
+        ring[:-1, -1], ring[-1, :-1], ring[-1, -1] = leaving, returning, staying
+    moved = np.full(len(RINGS) + 4, 0.5)  # half a move to every ring, seen or not
     for path in paths:
         np.add.at(moved, ring[path[:-1], path[1:]], 1.0)
     rows = np.zeros(distances.shape)

@@ -1,6 +1,7 @@
-"""The map: square cells in rows and columns, numbered row by row from 0."""
+"""The map: square cells in rows and columns, numbered row by row from 0, and one for elsewhere."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -22,6 +23,10 @@ class Grid:
     Cell ``row * columns + column`` covers x in ``[column, column + 1] * cell_size`` and y in
     ``[row, row + 1] * cell_size``. All distances are in the unit of `cell_size`.
 
+    With `elsewhere` there is one more cell, the last: everything off the map. It has no centre. It
+    counts as lying half the map's diagonal beyond the border, wherever one leaves: far enough for
+    `distances` to be a metric.
+
     A region drawn as a shape holds the cells whose centre lies in the shape, or with
     ``touching=True`` every cell the shape overlaps.
     """
@@ -29,28 +34,55 @@ class Grid:
     rows: int
     columns: int
     cell_size: float = 1.0
+    elsewhere: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", whole(self.rows, "rows", GridError, least=1))
         object.__setattr__(self, "columns", whole(self.columns, "columns", GridError, least=1))
         object.__setattr__(self, "cell_size", positive(self.cell_size, "cell_size", GridError))
+        if not isinstance(self.elsewhere, bool | np.bool_):
+            raise GridError(f"elsewhere is True or False, got {self.elsewhere!r}")
+        object.__setattr__(self, "elsewhere", bool(self.elsewhere))
 
     @property
     def n_cells(self) -> int:
-        """The number of cells."""
+        """The number of cells, elsewhere among them."""
+        return self.n_squares + self.elsewhere
+
+    @property
+    def n_squares(self) -> int:
+        """The number of cells on the map."""
         return self.rows * self.columns
+
+    @property
+    def elsewhere_cell(self) -> int | None:
+        """The cell for everything off the map, if there is one."""
+        return self.n_squares if self.elsewhere else None
+
+    def on_map(self, cells: Iterable[int]) -> list[int]:
+        """Return those of the cells that are on the map."""
+        return [cell for cell in cells if cell != self.elsewhere_cell]
 
     @cached_property
     def centres(self) -> Array:
-        """The centre (x, y) of every cell, shape (n_cells, 2)."""
-        row, column = np.divmod(np.arange(self.n_cells), self.columns)
+        """The centre (x, y) of every cell on the map, shape (n_squares, 2)."""
+        row, column = np.divmod(np.arange(self.n_squares), self.columns)
         return frozen((np.column_stack([column, row]) + 0.5) * self.cell_size)
 
     @cached_property
     def distances(self) -> Array:
-        """The distance between the centres of every two cells, shape (n_cells, n_cells)."""
+        """The distance between the centres of every two cells, shape (n_cells, n_cells).
+
+        That to elsewhere is the distance to the border and half the map's diagonal.
+        """
         x, y = self.centres.T
-        return frozen(np.hypot(x[:, None] - x, y[:, None] - y))
+        between = np.hypot(x[:, None] - x, y[:, None] - y)
+        if self.elsewhere:
+            width, height = self.columns * self.cell_size, self.rows * self.cell_size
+            to_border = np.minimum(np.minimum(x, width - x), np.minimum(y, height - y))
+            between = np.pad(between, (0, 1))
+            between[-1, :-1] = between[:-1, -1] = to_border + math.hypot(width, height) / 2
+        return frozen(between)
 
     def cell(self, row: int, column: int) -> int:
         """Return the number of the cell at `row` and `column`."""
@@ -66,14 +98,18 @@ class Grid:
     def cell_at(
         self, x: ArrayLike, y: ArrayLike, *, outside: Literal["refuse", "clamp"] = "refuse"
     ) -> NDArray[np.intp]:
-        """Return the cells of points; a point off the map is refused, or moved to the border."""
+        """Return the cells of points.
+
+        A point off the map is elsewhere; on a map without that cell it is refused, or moved to the
+        border.
+        """
         points = np.broadcast_arrays(_coordinates(x), _coordinates(y))
         size = np.array([self.columns, self.rows])
         places = np.stack(points, axis=-1) / self.cell_size
         if not np.isfinite(places).all():
             raise GridError("a point has a coordinate that is not a finite number")
         off = ((places < 0) | (places > size)).any(axis=-1)
-        if off.any() and outside != "clamp":
+        if off.any() and outside != "clamp" and not self.elsewhere:
             raise GridError(
                 f"{int(off.sum())} of {off.size} points lie off the map, which covers "
                 f"x from 0 to {self.columns * self.cell_size} and "
@@ -81,7 +117,8 @@ class Grid:
                 f"to the nearest border cell"
             )
         column, row = np.moveaxis(np.clip(np.floor(places), 0, size - 1).astype(np.intp), -1, 0)
-        return np.asarray(row * self.columns + column)
+        cells = np.asarray(row * self.columns + column)
+        return np.where(off, self.n_squares, cells) if self.elsewhere else cells
 
     def box(
         self, x_min: float, y_min: float, x_max: float, y_max: float, *, touching: bool = False
@@ -119,7 +156,7 @@ class Grid:
                 f"a polygon needs at least 3 corners (x, y) of finite numbers, "
                 f"got an array of shape {ring.shape}"
             )
-        inside = np.zeros(self.n_cells, dtype=bool)
+        inside = np.zeros(self.n_squares, dtype=bool)
         for start, end in zip(ring, np.roll(ring, -1, axis=0), strict=True):
             inside ^= _ray_crosses(self.centres, start, end)
         if touching:

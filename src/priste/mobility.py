@@ -157,12 +157,14 @@ class Mobility:
     ) -> Self:
         """Learn from sequences of cells how far people move in a step, and nothing else.
 
-        All cells at a distance are alike. It serves as the `base` of `fit`: people who were never
-        seen to leave a cell leave it as they leave others, not for any cell of the map.
+        All cells at a distance are alike, and all are equally near to elsewhere. It serves as the
+        `base` of `fit`: people who were never seen to leave a cell leave it as they leave others,
+        not for any cell of the map.
         """
         if not isinstance(grid, Grid):
             raise MobilityError(f"by_distance needs a Grid, got {type(grid).__name__}")
-        return cls(fitting.by_distance(grid.distances / grid.cell_size, list(sequences)))
+        distances = grid.distances / grid.cell_size
+        return cls(fitting.by_distance(distances, list(sequences), elsewhere=grid.elsewhere))
 
     @classmethod
     def fit(

@@ -17,6 +17,8 @@ from priste import (
     LocationSet,
     Mobility,
     NearPrior,
+    OptimalRemap,
+    PlanarLaplace,
     Protect,
     Protector,
     Retry,
@@ -26,10 +28,11 @@ from priste import (
     privacy_loss,
 )
 from priste.auditing.walk import _odds
-from priste.calibration import CertifiedPlan, Situation
+from priste.calibration import Calibration, CertifiedPlan, Situation
 from priste.calibration.calibration import Outcome
 from priste.checks import Array
 from priste.evidence import FourVectors
+from priste.priors import Prior
 from priste.worst_case import WorstCase
 from tests.oracles import all_paths, realised_by_enumeration, sequence_probabilities
 
@@ -391,3 +394,31 @@ def test_odds_move_by_the_loss_up_or_down() -> None:
     certain = WorstCase(math.inf, False, (0, 1), (0.0, 1.0))
     assert _odds(certain, vectors) == (math.inf, math.inf)
     assert _odds(certain._replace(vertices=(0, 0)), vectors)[1] < 1e-300
+
+
+@pytest.mark.parametrize("calibration", [OptimalRemap(), EveryOutput()])
+@pytest.mark.parametrize("prior", [AnyPrior(), NearPrior([0.4, 0.3, 0.2, 0.1], 0.3)])
+@pytest.mark.parametrize("secret", [{3}, {0}, {1, 3}])
+def test_elsewhere_is_a_state_like_others(
+    calibration: Calibration, prior: Prior, secret: set[int]
+) -> None:
+    """By our audit and by enumeration of all paths and sequences, whoever leaves the map or not."""
+    grid = Grid(1, 3, elsewhere=True)
+    moves = np.array(
+        [[0.6, 0.2, 0.1, 0.1], [0.2, 0.5, 0.2, 0.1], [0.1, 0.2, 0.5, 0.2], [0.05, 0.1, 0.15, 0.7]]
+    )
+    protection = Protect(presence(secret, [1, 2]), 0.6)
+    protector = Protector(
+        Mobility(moves, [0.4, 0.3, 0.2, 0.1]),
+        PlanarLaplace(grid, 1.0),
+        protection,
+        prior=prior,
+        calibration=calibration,
+    )
+    found = audit(protector, 3)
+    assert found.is_exact
+    assert found.kept
+    vertices = prior.vertices(4)
+    worst = realised_by_enumeration(protector, protection, 3, vertices)
+    assert worst == pytest.approx(found.realised[-1], rel=1e-8)
+    assert 0.1 < worst <= 0.6 + 1e-9

@@ -15,7 +15,6 @@ from priste.cli.phrases import in_options
         ),
         ("for example time_zone='UTC'", "for example --time-zone UTC"),
         ("time_format='%d/%m/%Y %H:%M'", "--time-format '%d/%m/%Y %H:%M'"),
-        ("try outside='clamp'", "try --outside clamp"),
         ("a = b, and {c}", "a = b, and {c}"),
     ],
 )

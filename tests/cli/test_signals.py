@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from priste import cli, demo
+from priste.cli import learn
 from priste.report import delivery
 from priste.storage.atomic_files import SIGNALS
-from priste.tracks import model_file, save_model, write
+from priste.tracks import save_model, write
 from tests.tracks import city
 
 
@@ -83,7 +84,7 @@ def test_protect_restores_what_was_there(
 
 def test_fit_leaves_no_model(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(desk)
-    monkeypatch.setattr(model_file, "write_model", half_written(signal.SIGTERM))
+    monkeypatch.setattr(learn, "write_model", half_written(signal.SIGTERM))
     words = "fit", str(desk / "day.csv"), "--step", "1h", "-o"
     for target in ("new.npz", "model.npz"):
         code = ended(monkeypatch, *words, str(desk / target), "--force")

@@ -11,20 +11,20 @@ from priste.mechanisms.planar_laplace import _Axis, _box_mass, _box_masses, _int
 
 
 @settings(max_examples=30)
-@given(st.integers(1, 6), st.integers(1, 6), st.floats(0.2, 3), st.floats(-8, 1.3))
+@given(st.integers(1, 6), st.integers(1, 6), st.floats(0.2, 3), st.floats(-8, 1.3), st.booleans())
 def test_geo_indistinguishable_for_every_triple_of_cells(
-    rows: int, columns: int, size: float, magnitude: float
+    rows: int, columns: int, size: float, magnitude: float, elsewhere: bool
 ) -> None:
     budget = 10**magnitude
-    grid = Grid(rows, columns, size)
+    grid = Grid(rows, columns, size, elsewhere)
     emission = PlanarLaplace(grid, budget).emission()
     assert_geo_indistinguishable(emission, grid, budget)
 
 
 def test_geo_indistinguishable_on_the_paper_s_map() -> None:
-    grid = Grid(20, 20)
-    for budget in (0.2, 2.0):
-        assert_geo_indistinguishable(PlanarLaplace(grid, budget).emission(), grid, budget)
+    for grid in (Grid(20, 20), Grid(20, 20, elsewhere=True)):
+        for budget in (0.2, 2.0):
+            assert_geo_indistinguishable(PlanarLaplace(grid, budget).emission(), grid, budget)
 
 
 def assert_geo_indistinguishable(emission: np.ndarray, grid: Grid, budget: float) -> None:
@@ -35,12 +35,42 @@ def assert_geo_indistinguishable(emission: np.ndarray, grid: Grid, budget: float
 
 def test_an_enormous_budget_is_the_truth_itself() -> None:
     np.testing.assert_array_equal(PlanarLaplace(Grid(3, 4), 1e300).emission(), np.eye(12))
+    ringed = Grid(3, 4, elsewhere=True)
+    np.testing.assert_array_equal(PlanarLaplace(ringed, 1e300).emission(), np.eye(13))
 
 
 def test_rows_are_distributions_without_zeros() -> None:
-    emission = PlanarLaplace(Grid(7, 5), 0.7).emission()
-    np.testing.assert_allclose(emission.sum(axis=1), 1, rtol=1e-12)
-    assert emission.min() > 0
+    for elsewhere in (False, True):
+        emission = PlanarLaplace(Grid(7, 5, elsewhere=elsewhere), 0.7).emission()
+        np.testing.assert_allclose(emission.sum(axis=1), 1, rtol=1e-12)
+        assert emission.min() > 0
+
+
+@pytest.mark.parametrize("budget", [0.05, 0.7, 4.0])
+def test_noise_that_falls_off_the_map_is_elsewhere(budget: float) -> None:
+    """Of a cell in the middle or on the border, deep inside or not: to eight digits."""
+    grid = Grid(5, 4, 1.5, elsewhere=True)
+    emission = PlanarLaplace(grid, budget).emission()
+    far = math.inf
+    for cell in (0, 2, 9):
+        x, y = grid.centres[cell]
+        left, right, bottom, top = -x, 6.0 - x, -y, 7.5 - y
+        outside = [
+            ((-far, far), (top, far)),
+            ((-far, far), (-far, bottom)),
+            ((-far, left), (bottom, top)),
+            ((right, far), (bottom, top)),
+        ]
+        mass = sum(laplace_in_box(*box, budget) for box in outside)
+        assert emission[cell, -1] == pytest.approx(mass, rel=1e-8)
+
+
+def test_who_is_elsewhere_is_shown_on_the_map_as_rarely_as_indistinguishability_allows() -> None:
+    grid, budget = Grid(4, 5, elsewhere=True), 0.9
+    emission = PlanarLaplace(grid, budget).emission()
+    least = np.exp(-budget * grid.distances[:-1, -1:]) * emission[:-1, :-1]
+    np.testing.assert_allclose(emission[-1, :-1], least.max(axis=0), rtol=1e-12)
+    assert emission[-1, -1] > 0.9
 
 
 def laplace_in_box(x: tuple[float, float], y: tuple[float, float], budget: float) -> float:

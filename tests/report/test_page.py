@@ -47,7 +47,7 @@ def test_every_number_on_the_page_is_the_one_computed(
         assert "||".join([*row, as_odds(before), band, as_odds(after[-1])]) in text
     errors = track.diary["error_km"]
     assert f"mean distance from the fix to what was released||{errors.mean():.2f} km" in text
-    assert f"median||{errors.median():.2f} km" in text
+    assert f"median of all distances||{errors.median():.2f} km" in text
     assert f"95th percentile||{errors.quantile(0.95):.2f} km" in text
     assert re.search(r"a cell at random\|\|\d\.\d\d km", text)
     assert "fixes read||24|" in text
@@ -144,3 +144,23 @@ def test_names_of_events_cannot_inject_markup(tmp_path: Path) -> None:
     track = protect_track(city.days(10, 11), city.model(), city.events_file(tmp_path, text), seed=1)
     page, *_ = write_report(Findings.of(track), tmp_path / "report.html")
     assert "<b>x</b>" not in page.read_text()
+
+
+def test_a_report_says_how_often_somebody_was_away(tmp_path: Path) -> None:
+    """On the map, in the remap and among the errors, even if nobody was ever on the map."""
+    circle = "circle = { latitude = 52.52, longitude = 13.40, radius_km = 0.4 }"
+    assert circle in city.EVENTS
+    events = city.events_file(tmp_path, city.EVENTS.replace(circle, "elsewhere = true"))
+    for name, leaving in (("half", 12), ("all", 24)):
+        table = city.days(10, 11)
+        table.loc[table.index[:leaving], "latitude"] += 1.0
+        result = protect_track(table, city.traveller(), events, seed=0)
+        page = tmp_path / name / "report.html"
+        page.parent.mkdir()
+        write_report(Findings.of(result), page)
+        text = text_of(page)
+        assert f"released as away: {result.released['away'].sum()} of 24 times" in text
+        assert "(“away”: " in text
+        assert f"fixes off the map||{leaving}: " in text
+        assert ("mean distance from the fix" in text) == (leaving < 24)
+        assert "nan" not in text.lower().replace("nanosecond", "")

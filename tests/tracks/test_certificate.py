@@ -37,8 +37,10 @@ from priste.tracks import (
     load_certificate,
     load_model,
     protect_track,
+    read,
     save_certificate,
     save_model,
+    write,
 )
 from priste.tracks.adversary import AdversaryKind
 from priste.tracks.certificate_file import to_json, to_text
@@ -51,6 +53,12 @@ from tests.tracks import city
 def track(tmp_path_factory: pytest.TempPathFactory) -> ProtectedTrack:
     events = city.events_file(tmp_path_factory.mktemp("events"))
     return protect_track(city.days(10, 11), city.model(), events, seed=1)
+
+
+@pytest.fixture(scope="module")
+def away(tmp_path_factory: pytest.TempPathFactory) -> ProtectedTrack:
+    events = city.events_file(tmp_path_factory.mktemp("away"))
+    return protect_track(city.travels(10, 11), city.traveller(), events, seed=1)
 
 
 def promises_hold(certificate: dict[str, Any], model: Model, rounds: list[int]) -> bool:
@@ -215,8 +223,8 @@ def test_the_published_loop_gets_no_certificate(tmp_path: Path) -> None:
     [
         ("{", "is not a certificate"),
         ("[]", "is not a certificate"),
-        ('{"certificate": 1}', "is a certificate of format 1; this version reads format 4"),
-        ('{"certificate": 4}', "does not hold a certificate"),
+        ('{"certificate": 1}', "is a certificate of format 1; this version reads format 5"),
+        ('{"certificate": 5}', "does not hold a certificate"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -324,6 +332,37 @@ def test_a_certificate_knows_its_track(track: ProtectedTrack) -> None:
     assert not track.certificate.describes(released.assign(latitude=released["latitude"] + 0.02))
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".gpx", ".geojson", ".plt", ".parquet", ".geoparquet"])
+def test_a_track_with_somebody_away_is_known_from_every_format(
+    suffix: str, away: ProtectedTrack, tmp_path: Path
+) -> None:
+    released, certificate = away.released, away.certificate
+    assert 6 < released["away"].sum() < 24
+    write(released, tmp_path / f"day{suffix}")
+    back = read(tmp_path / f"day{suffix}")
+    assert certificate.describes(back)
+    assert not certificate.describes(back.iloc[1:])
+    moved = back.copy()
+    known = moved["latitude"].first_valid_index()
+    moved.loc[known, ["latitude", "longitude"]] = 48.1, 11.6
+    assert not certificate.describes(moved)
+    moved.loc[known, ["latitude", "longitude"]] = np.nan
+    assert not certificate.describes(moved)
+    if len(back) == 24:
+        assert not certificate.describes(back.assign(latitude=52.52, longitude=13.4))
+
+
+def test_a_gpx_track_ends_a_segment_while_somebody_is_away(
+    away: ProtectedTrack, tmp_path: Path
+) -> None:
+    write(away.released, tmp_path / "day.gpx")
+    text = (tmp_path / "day.gpx").read_text()
+    shown = ~away.released["away"].to_numpy()
+    begins = int((shown[1:] & ~shown[:-1]).sum()) + int(shown[0])
+    assert text.count("<trkseg>") == begins > 1
+    assert "nan" not in text
+
+
 def test_an_unknown_adversary_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PriorError, match="must be one of known, near, any, got 'weak'"):
         protect_track(
@@ -424,17 +463,17 @@ def test_the_algorithm_is_rebuilt_as_it_was_set(calibration: Calibration, tmp_pa
     [
         (
             None,
-            OptimalRemap(loss=np.eye(25)),
+            OptimalRemap(loss=np.eye(26)),
             "OptimalRemap was given an array as its loss",
         ),
         (
             None,
-            OptimalRemap(np.eye(25)),
+            OptimalRemap(np.eye(26)),
             "OptimalRemap was given an array as its distances",
         ),
-        (EmissionMatrix(np.eye(25)), None, "EmissionMatrix was given an array as its matrix"),
+        (EmissionMatrix(np.eye(26)), None, "EmissionMatrix was given an array as its matrix"),
         (
-            PlanarLaplace(Grid(5, 5, 2.0), 1),
+            PlanarLaplace(Grid(5, 5, 2.0, elsewhere=True), 1),
             None,
             "PlanarLaplace was given a Grid as its grid",
         ),

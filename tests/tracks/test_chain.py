@@ -161,7 +161,7 @@ def _standing(content: dict[str, Any], name: str, **fields: object) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c["protections"].pop(1), "leaves out “treatment 2024-05-17”, which is not"),
+        (lambda c: c["protections"].pop(1), "leaves out “treatment 2024-05-1[78]”, which is not"),
         (lambda c: c["protections"][0].update(epsilon=5.0), "promises something else about"),
         (lambda c: c["protections"][0].update(sides="event"), "promises something else about"),
         (lambda c: _standing(c, "treatment 2024-05-17", asked=3), "promises something else about"),
@@ -205,9 +205,12 @@ def test_the_last_certificate_must_fit_those_before(
 def test_a_release_that_tells_too_much_is_noticed() -> None:
     """Made up: at noon the last certificate of a stream gives the clinic away."""
     (one,) = certificates(1)
-    told = np.full(25, 2.0**-53)
+    told = np.full(26, 2.0**-53)
     told[12] = 1.0
-    shown = replace(one, releases={**one.releases, 12: (12, told)})
+    assert one.link is not None
+    standings = tuple(replace(each, state="live") for each in one.link.standings[:1])
+    link = replace(one.link, standings=standings + one.link.standings[1:])
+    shown = replace(one, link=link, releases={**one.releases, 12: (12, told)})
     found = check(shown, city.model())
     assert not found.kept
     kept = {verdict.name: verdict.kept for verdict in found.verdicts}
@@ -217,7 +220,7 @@ def test_a_release_that_tells_too_much_is_noticed() -> None:
 
 def test_a_release_that_cannot_be_is_refused() -> None:
     (one,) = certificates(1)
-    never = replace(one, releases={**one.releases, 12: (12, np.zeros(25))})
+    never = replace(one, releases={**one.releases, 12: (12, np.zeros(26))})
     with pytest.raises(PristeError, match="deems the release of step 12 impossible"):
         check(never, city.model())
 

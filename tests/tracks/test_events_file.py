@@ -7,8 +7,10 @@ from priste import Grid, Protect, at, at_least, pattern, presence
 from priste.errors import EventsFileError
 from priste.tracks import Clock, LocalMap, read_events
 from priste.tracks.events_file import absent_events, hours_elsewhere
+from priste.tracks.where_and_when import where_and_when
 
 PLACE = LocalMap(Grid(10, 10, cell_size=1.0), 52.5, 13.4)
+WIDE = LocalMap(Grid(10, 10, cell_size=1.0, elsewhere=True), 52.5, 13.4)
 CLOCK = Clock(pd.Timestamp("2024-05-03T00:00", tz="Europe/Berlin"), pd.Timedelta(hours=1))
 
 GOOD = """
@@ -259,3 +261,34 @@ def test_hours_of_another_zone_are_said_in_ours(tmp_path: Path) -> None:
         "window 'office' is 09:00 to 17:00 in Europe/Berlin, which is 15:00 to 23:00 in "
         "Asia/Shanghai, the model's zone"
     ]
+
+
+AWAY = """
+time_zone = "Europe/Berlin"
+[regions.away]
+elsewhere = true
+[windows.day]
+from = "09:00"
+to = "11:00"
+[events.trip]
+kind = "presence"
+region = "away"
+window = "day"
+epsilon = 0.5
+"""
+
+
+def test_an_event_may_be_about_what_is_off_the_map(tmp_path: Path) -> None:
+    path = tmp_path / "events.toml"
+    path.write_text(AWAY)
+    (protection,) = read_events(path, WIDE, CLOCK, 24)
+    assert protection.event == presence({100}, [9, 10])
+    about = where_and_when(protection.event, WIDE, CLOCK, "Europe/Berlin")
+    assert about == "off the map, 2024-05-03 09:00 to 11:00 Europe/Berlin"
+    both = where_and_when(presence({0, 100}, [9]), WIDE, CLOCK, "Europe/Berlin")
+    assert both.startswith("off the map or within 0.7 km of 52.4")
+    with pytest.raises(EventsFileError, match=r"the map has no cell .* \(--elsewhere\)"):
+        read_events(path, PLACE, CLOCK, 24)
+    path.write_text(AWAY.replace("true", "false"))
+    with pytest.raises(EventsFileError, match=r"regions.away.elsewhere can only be true"):
+        read_events(path, WIDE, CLOCK, 24)

@@ -66,7 +66,7 @@ def test_a_model_of_several_habits_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_habits_of_one_model_begin_alike_and_are_not_too_many() -> None:
     model = city.model()
-    other = Mobility(model.mobility.transition(0), np.eye(25)[3])
+    other = Mobility(model.mobility.transition(0), np.eye(26)[3])
     with pytest.raises(ModelFileError, match="begin with the same belief"):
         Model(model.place, model.step, (model.mobility, other), city.ZONE, {})
     with pytest.raises(TrackError, match="number of habits"):

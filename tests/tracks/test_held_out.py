@@ -1,12 +1,14 @@
 """The setting that predicts left-out days best, beside the mobility that is learned with it."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from priste import Grid, Mobility
+from priste.fitting import RINGS
 from priste.tracks.habits import habits_of, learned
 from priste.tracks.held_out import Days, Setting, _Scores, choose
 
@@ -95,3 +97,21 @@ def test_distances_alone_are_learned() -> None:
         ring = np.isclose(steps[cell], 1.0)
         assert len(set(np.round(matrix[cell][ring], 12))) == 1  # cells of a ring are alike
     assert matrix[5][1] > matrix[5][5]  # all four moves went to the next cell
+
+
+def test_leaving_the_map_and_coming_back_is_learned_whatever_the_distance() -> None:
+    grid = Grid(3, 4, elsewhere=True)
+    away = grid.n_squares
+    paths = [[0, 1, 2, away, away, away, 7], [7, 7, 3, 2, away, away]]
+    matrix = Mobility.by_distance(grid, paths).transition(0)
+    moved = Counter(ring_of(grid, a, b) for a, b in [(0, 1), (1, 2), (7, 7), (7, 3), (3, 2)])
+    for cell in range(12):
+        rings = {ring_of(grid, cell, other) for other in range(12)}
+        staying = sum(moved[ring] + 0.5 for ring in rings)
+        assert matrix[cell, away] == pytest.approx(2.5 / (2.5 + staying))  # left twice
+    assert matrix[away, away] == pytest.approx(3.5 / (3.5 + 1.5))  # stayed three times, back once
+    np.testing.assert_allclose(matrix[away, :12], 1.5 / 5 / 12)
+
+
+def ring_of(grid: Grid, here: int, there: int) -> int:
+    return int(np.digitize(grid.distances[here, there], RINGS))

@@ -76,7 +76,7 @@ def refused(error: type[PristeError], match: str, call: Callable[[], object]) ->
 @pytest.fixture
 def arrays(tmp_path: Path) -> Arrays:
     """The arrays of a model whose one matrix is sparse."""
-    near = sparse.diags_array([0.5, 0.5, 0.5], offsets=[-1, 0, 1], shape=(25, 25)).toarray()
+    near = sparse.diags_array([0.5, 0.5, 0.5], offsets=[-1, 0, 1], shape=(26, 26)).toarray()
     matrix = sparse.csr_array(near / near.sum(axis=1, keepdims=True))
     save_model(Model(city.PLACE, HOUR, (Mobility(matrix),), "UTC", {}), tmp_path / "m.npz")
     with np.load(tmp_path / "m.npz") as archive:
@@ -105,7 +105,7 @@ def changed(array: Any, place: int, value: float) -> Any:
     ("name", "place", "value"),
     [
         ("habit 0 matrix 0 indices", 3, 10**8),
-        ("habit 0 matrix 0 indices", 3, 25),
+        ("habit 0 matrix 0 indices", 3, 26),
         ("habit 0 matrix 0 indices", 0, -(10**8)),
         ("habit 0 matrix 0 indptr", 5, 10**8),
         ("habit 0 matrix 0 indptr", 5, 0),
@@ -136,11 +136,11 @@ def test_no_index_or_number_of_a_model_leads_astray(
         lambda a: {"habit 0 matrix 0 data": a["habit 0 matrix 0 data"].astype("c16")},
         lambda a: {"habit 0 matrix 0 data": a["habit 0 matrix 0 data"].astype("U9")},
         lambda a: {"habit 0 matrix 0 data": a["habit 0 matrix 0 data"].reshape(1, -1)},
-        lambda _: {"initial": np.zeros((25, 25))},
+        lambda _: {"initial": np.zeros((26, 26))},
         lambda a: {"habit 0 cell_of_state": a["habit 0 cell_of_state"].astype(float)},
         lambda _: {"habit 0 cell_of_state": np.zeros((0,), dtype=np.int64)},
         lambda _: {"matrix 1": np.zeros((3, 3))},
-        lambda _: {"habit 0 matrix 0": np.zeros((25, 25))},
+        lambda _: {"habit 0 matrix 0": np.zeros((26, 26))},
         lambda _: {"meta": np.frombuffer(b"[" * 100_000, dtype=np.uint8)},
         lambda _: {"meta": np.frombuffer(b"[1]", dtype=np.uint8)},
         lambda _: {"meta": np.frombuffer(b'{"format": 1}', dtype=np.uint8)},
@@ -298,7 +298,7 @@ def event(text: str) -> Callable[[str], str]:
         (('"rho": 0.1', '"rho": 0.1, "rho": 0.2'), "a key occurs twice"),
         (event('{"presence": {"cells": [0], "steps": [2000000000]}}'), "the limit is 1,000,000"),
         (event('{"presence": {"cells": [0], "steps": [999999]}}'), "100,000 steps are followed"),
-        (event('{"presence": {"cells": [99], "steps": [1]}}'), "the map has 25 cells"),
+        (event('{"presence": {"cells": [99], "steps": [1]}}'), "the map has 26 cells"),
         (event('{"any": []}'), "this is not an event"),
         (event(nested(50)), None),
         (event(nested(120)), "the nesting of its lists: 12., the limit is 64"),
@@ -333,7 +333,7 @@ def test_one_ticket_for_all_cells_takes_no_room_for_each(certificate: str, tmp_p
     content["releases"] = [{"step": t, "cell": 0, "tickets": 7} for t in range(10_000)]
     (tmp_path / "c.json").write_text(json.dumps(content))
     columns = load_certificate(tmp_path / "c.json").columns()
-    assert len(columns[0]) == 10_000
+    assert len(columns[0]) == 10_001
     assert sum(column.base.nbytes for column in columns if column.base is not None) < 10**6
 
 

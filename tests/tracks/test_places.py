@@ -1,3 +1,7 @@
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +11,9 @@ from pyproj import Geod
 
 from priste import Grid, GridError, PlanarLaplace
 from priste.errors import TrackError
-from priste.tracks.places import OFF_THE_MAP, LocalMap
-from tests.tracks.tables import random_table
+from priste.tracks import clean, read_geolife
+from priste.tracks.places import OFF_THE_MAP, LocalMap, Outside
+from tests.tracks.tables import random_table, shared_data
 
 BEIJING = LocalMap(Grid(20, 20, cell_size=1.9), 39.925, 116.4)
 
@@ -70,8 +75,8 @@ def test_rows_go_north_and_columns_go_east() -> None:
 def test_a_map_around_fixes_has_about_the_cells_asked_for() -> None:
     table = random_table(3000, seed=0)
     place = LocalMap.around(table, cells=400)
-    assert 350 <= place.grid.n_cells <= 400
-    inside = place.cell_at(table["latitude"], table["longitude"], outside="drop") != OFF_THE_MAP
+    assert 350 <= place.grid.n_squares <= 400
+    inside = place.covers(table["latitude"], table["longitude"])
     assert 0.9 < inside.mean() <= 1
     with pytest.raises(TrackError, match="no fixes"):
         LocalMap.around(table.iloc[:0])
@@ -102,7 +107,7 @@ def test_a_trip_does_not_make_the_map_coarse(away: float) -> None:
     table = days_of_somebody(away)
     place = LocalMap.around(table)
     assert place.grid.cell_size < 1.0
-    inside = place.cell_at(table["latitude"], table["longitude"], outside="drop") != OFF_THE_MAP
+    inside = place.covers(table["latitude"], table["longitude"])
     assert inside.mean() == pytest.approx(1 - away, abs=0.001)
 
 
@@ -110,7 +115,7 @@ def test_who_lives_in_two_places_has_both_on_the_map() -> None:
     table = days_of_somebody(0.3)
     table = table.where(table["latitude"] > 40, table.assign(latitude=53.55, longitude=9.99))
     place = LocalMap.around(table)
-    assert (place.cell_at(table["latitude"], table["longitude"], outside="drop") >= 0).all()
+    assert place.covers(table["latitude"], table["longitude"]).all()
 
 
 def test_bursts_of_fixes_count_for_the_time_they_took() -> None:
@@ -128,6 +133,27 @@ def test_points_off_the_map_are_handled_as_chosen() -> None:
     clamped = BEIJING.cell_at([39.925, 50.0], [116.4, 116.4], outside="clamp")
     assert clamped[1] // 20 == 19
     assert BEIJING.cell_at([50.0], [116.4], outside="drop").tolist() == [OFF_THE_MAP]
+    assert BEIJING.covers([39.925, 50.0], [116.4, 116.4]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("outside", ["refuse", "clamp", "drop"])
+def test_points_off_the_map_are_elsewhere_where_there_is_such_a_cell(outside: Outside) -> None:
+    place = LocalMap(replace(BEIJING.grid, elsewhere=True), BEIJING.latitude, BEIJING.longitude)
+    cells = place.cell_at([39.925, 50.0], [116.4, 116.4], outside=outside)
+    assert cells[1] == place.grid.elsewhere_cell == BEIJING.grid.n_cells
+    assert place.corners == BEIJING.corners
+    latitude, longitude = place.centres([0, cells[1]])
+    assert np.isnan([latitude[1], longitude[1]]).all()
+    assert (latitude[0], longitude[0]) == tuple(np.ravel(BEIJING.centres([0])))
+    assert repr(place).endswith(", and elsewhere>")
+
+
+def test_a_map_has_a_cell_for_elsewhere_unless_told_otherwise() -> None:
+    table = days_of_somebody(0.05)
+    assert LocalMap.around(table).grid.elsewhere
+    assert LocalMap.within(39.0, 116.0, 40.0, 117.0).grid.elsewhere
+    assert not LocalMap.around(table, elsewhere=False).grid.elsewhere
+    assert not LocalMap.within(39.0, 116.0, 40.0, 117.0, elsewhere=False).grid.elsewhere
 
 
 def test_regions_cover_what_they_overlap() -> None:
@@ -140,3 +166,18 @@ def test_regions_cover_what_they_overlap() -> None:
 def test_a_centre_that_cannot_be_is_refused() -> None:
     with pytest.raises(TrackError, match="latitude within 90"):
         LocalMap(Grid(2, 2), 400.17, 0.0)
+
+
+def test_default_maps_of_real_people_hold_their_days_and_are_fine(tmp_path: Path) -> None:
+    """Of the people of Geolife, some who live in one city and were also far away from it."""
+    with tarfile.open(shared_data("geolife-8-users.tar.xz")) as tar:
+        names = ("Data/000/", "Data/092/", "Data/112/")
+        members = [m for m in tar.getmembers() if m.name.startswith(names)]
+        tar.extractall(tmp_path, members=members, filter="data")
+    for name in ("000", "092", "112"):
+        table = clean(read_geolife(tmp_path / "Data" / name))[0]
+        place = LocalMap.around(table)
+        steps = table.assign(step=table["time"].dt.floor("10min")).drop_duplicates("step")
+        assert place.covers(steps["latitude"], steps["longitude"]).mean() >= 0.9
+        assert place.grid.cell_size < 3
+        assert np.ptp(table["latitude"]) > 3  # degrees: hundreds of kilometres

@@ -15,7 +15,7 @@ def test_a_table_becomes_a_released_track(tmp_path: Path) -> None:
     before = today.copy()
     result = protect_track(today, city.model(), city.events_file(tmp_path), seed=0)
     pd.testing.assert_frame_equal(today, before)
-    assert list(result.released.columns) == ["track", "time", "latitude", "longitude"]
+    assert list(result.released.columns) == ["track", "time", "latitude", "longitude", "away"]
     assert result.released["time"].tolist() == today["time"].tolist()
     cells = city.PLACE.cell_at(result.released["latitude"], result.released["longitude"])
     assert cells.tolist() == result.diary["released_cell"].tolist()
@@ -61,8 +61,6 @@ def test_one_person_at_a_time() -> None:
 def test_a_track_without_a_fix_to_release_is_refused() -> None:
     with pytest.raises(TrackError, match="has no fixes to protect"):
         Stream.of(city.days(10, 11).head(0), city.model())
-    with pytest.raises(TrackError, match="no step has a fix on the map; try outside='clamp'"):
-        Stream.of(city.days(10, 11).assign(latitude=10.0), city.model(), outside="drop")
 
 
 def test_a_protection_without_a_name_goes_by_its_position() -> None:

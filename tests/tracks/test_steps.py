@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ from priste import Grid
 from priste.errors import TrackError
 from priste.tracks import track_table
 from priste.tracks.places import LocalMap
-from priste.tracks.steps import Clock, as_track, discretise, unbroken
+from priste.tracks.steps import Clock, as_track, discretise, runs, unbroken
 
 PLACE = LocalMap(Grid(4, 4, cell_size=1.0), 52.5, 13.4)
 CLOCK = Clock(pd.Timestamp("2024-05-01T08:00:00+02:00"), pd.Timedelta(minutes=10))
@@ -53,6 +54,21 @@ def test_off_the_map_is_refused_clamped_or_dropped() -> None:
         discretise(table, PLACE, CLOCK)
     assert discretise(table, PLACE, CLOCK, outside="drop") == [5, None]
     assert discretise(table, PLACE, CLOCK, outside="clamp")[1] in {12, 13, 14, 15}
+
+
+def test_elsewhere_is_a_cell_of_the_stream_and_a_row_without_coordinates_of_the_track() -> None:
+    place = LocalMap(replace(PLACE.grid, elsewhere=True), PLACE.latitude, PLACE.longitude)
+    away = place.grid.n_squares
+    table = fixes([0, 10, 20], [5, 6, 7])
+    table.loc[1, "latitude"] += 3.0
+    assert discretise(table, place, CLOCK) == [5, away, 7]
+    assert runs(table, place, CLOCK) == [(0, [5, away, 7])]
+    assert runs(table, PLACE, CLOCK) == [(0, [5]), (2, [7])]
+    track = as_track([0, 1, 2], [5, away, 7], place, CLOCK)
+    assert track["away"].tolist() == [False, True, False]
+    assert track["latitude"].isna().tolist() == track["longitude"].isna().tolist()
+    assert track["latitude"].isna().tolist() == [False, True, False]
+    assert "away" not in as_track([0], [5], PLACE, CLOCK)
 
 
 def test_released_cells_become_a_track_and_back() -> None:

@@ -61,7 +61,7 @@ expression = "treatment and not (often or commute)"
 epsilon = 1.5
 """
 
-PLACE = LocalMap(Grid(rows=5, columns=5, cell_size=1.0), latitude=52.52, longitude=13.40)
+PLACE = LocalMap(Grid(5, 5, 1.0, elsewhere=True), latitude=52.52, longitude=13.40)
 CLOCK = Clock(pd.Timestamp("2024-05-06", tz="Europe/Berlin"), pd.Timedelta("1h"))
 STEPS = 48
 
@@ -79,7 +79,7 @@ def model() -> Model:
 @cache
 def track() -> pd.DataFrame:
     """Return a day of fixes."""
-    cells = Mobility.gaussian(PLACE.grid, sigma=1.2).sample(24, seed=1)
+    cells = Mobility.gaussian(Grid(5, 5), sigma=1.2).sample(24, seed=1)
     return as_track(range(24), cells, PLACE, CLOCK, track="0 a walk")
 
 

@@ -14,7 +14,6 @@ from priste.cli.options import (
     Force,
     Json,
     ModelFile,
-    OffMap,
     Reading,
     Seed,
     Since,
@@ -28,14 +27,17 @@ from priste.cli.options import (
     refuse_same,
 )
 from priste.errors import TrackError
-from priste.storage.atomic_files import atomic_file
+from priste.report.html import as_svg
+from priste.report.model_map import draw_model_map
+from priste.storage.atomic_files import AtomicFiles, atomic_file
 from priste.storage.limits import MAX_STEPS, at_most
-from priste.tracks import LocalMap, Model, as_track, fit_model, load_model, save_model
+from priste.tracks import LocalMap, Model, as_track, fit_model, load_model
 from priste.tracks.certificate import in_words
 from priste.tracks.files import checked_suffix, write_as
 from priste.tracks.habits import HABITS
 from priste.tracks.held_out import Base
 from priste.tracks.model import PREDICTED, PREDICTED_BEFORE, PREDICTED_USUAL
+from priste.tracks.model_file import write_model
 from priste.tracks.seen import DAYS, USERS
 from priste.tracks.windows import day_start
 
@@ -88,7 +90,16 @@ def fit(
             "learned; 1 for the likeliest alone."
         ),
     ] = HABITS,
-    outside: OffMap = "drop",
+    elsewhere: Annotated[
+        bool,
+        typer.Option(
+            help="Give the map one more cell for everything off it, so that somebody who is "
+            "elsewhere can be shown as away; without it they are shown on its border."
+        ),
+    ] = True,
+    picture: Annotated[
+        bool, typer.Option(help="Draw the map and where the time was spent, beside the model.")
+    ] = True,
     share: Annotated[
         float, typer.Option(help="Fit to the first days only: this share of them.")
     ] = 1.0,
@@ -100,13 +111,16 @@ def fit(
     json: Json = False,
 ) -> None:
     """Fit a model to tracks: a map, and how people move on it."""
-    refuse_existing([out], force=force)
-    refuse_same([out], tracks)
+    drawn = out.with_suffix(".map.svg")
+    refuse_existing([out, *([drawn] if picture else [])], force=force)
+    refuse_same([out, drawn], tracks)
     zone = time_zone or "UTC"
     reading = Reading(time_zone, column, time_format)
     table, account = read_tracks(tracks, reading, zone, since, until)
     table = first_days(table, share, zone)
-    place = None if bounds is None else LocalMap.within(*bounds_of(bounds), cells=cells)
+    place = None
+    if bounds is not None:
+        place = LocalMap.within(*bounds_of(bounds), cells=cells, elsewhere=elsewhere)
     if base is not None and base not in get_args(Base):
         raise TrackError(f"--base is one of {', '.join(get_args(Base))}, got {base!r}")
     more = None if not others else read_tracks(others, reading, zone)[0]
@@ -123,14 +137,19 @@ def fit(
             base=base,  # type: ignore[arg-type]
             others=more,
             habits=habits,
-            outside=outside,
+            elsewhere=elsewhere,
             progress=progress,
         )
-    save_model(model, out)
+    with AtomicFiles() as files:
+        write_model(model, files.add(out, private=True))
+        if picture:
+            svg = as_svg(draw_model_map(model, table))
+            files.add(drawn, private=True).write_text(svg, encoding="utf-8")
     grid = model.place.grid
     days = table["time"].dt.tz_convert(zone).dt.date
     result = {
         "model": str(out),
+        "picture": str(drawn) if picture else None,
         "fingerprint": model.fingerprint,
         "map": f"{grid.rows} × {grid.columns} cells of {grid.cell_size:.3g} km",
         "days": f"{days.min()} to {days.max()}, {days.nunique()} with fixes",
@@ -146,7 +165,8 @@ def fit(
     south, west, north, east = model.place.corners
     say(
         f"from {south:.3f}, {west:.3f} to {north:.3f}, {east:.3f} (latitude, longitude); "
-        f"{model.provenance['on the map']:.1%} of the time with fixes is on it"
+        f"{model.provenance['on the map']:.1%} of the time with fixes is on it, the rest is "
+        f"{'one more cell, elsewhere' if grid.elsewhere else 'not learned from'}"
     )
     if time_zone is None:
         say("days are those of UTC: if the person lives by another clock, say --time-zone")
@@ -166,6 +186,8 @@ def fit(
             f"a smaller map (--bounds) or fewer cells (--cells)"
         )
     say(f"{out}: a model of these people's habits. Only you can read it; keep it private.")
+    if picture:
+        say(f"{drawn}: its map, and where the time was spent. It is private, too.")
 
 
 def _so_many(habits: int) -> str:

@@ -17,7 +17,6 @@ from priste.mechanisms.on_grid import GridMechanism
 from priste.storage.limits import moment_within, refusing
 from priste.tracks import Account, clean, read
 from priste.tracks.adversary import AdversaryKind
-from priste.tracks.places import Outside
 from priste.tracks.table import NOTES
 from priste.tracks.windows import zone as known_zone
 
@@ -64,10 +63,6 @@ Budget = Annotated[
 Noise = Annotated[
     Literal["planar-laplace", "exponential", "none"],
     typer.Option("--mechanism", help="The noise; none protects the events only."),
-]
-OffMap = Annotated[
-    Outside,
-    typer.Option("--outside", help="Clamp fixes off the map to its border, drop or refuse them."),
 ]
 Seed = Annotated[
     int | None,

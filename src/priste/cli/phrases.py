@@ -4,7 +4,7 @@ import re
 
 _PAIRS = re.compile(r"columns=\{([^}]*)\}")
 _PAIR = re.compile(r"'(\w+)': *('?)([^,'}]*)\2")
-_ARGUMENT = re.compile(r"\b(time_zone|time_format|outside|smoothing|order|step)=('[^']*'|[\w.]+)")
+_ARGUMENT = re.compile(r"\b(time_zone|time_format|smoothing|order|step)=('[^']*'|[\w.]+)")
 
 
 def in_options(message: str) -> str:

@@ -20,7 +20,6 @@ from priste.cli.options import (
     Json,
     ModelFile,
     Noise,
-    OffMap,
     Reading,
     Rho,
     Seed,
@@ -51,7 +50,6 @@ def quantify(
     mechanism: Noise = "planar-laplace",
     adversary: Against = "near",
     rho: Rho = DEFAULT_RHO,
-    outside: OffMap = "clamp",
     time_zone: TimeZone = None,
     column: Columns = None,
     time_format: TimeFormat = None,
@@ -72,7 +70,6 @@ def quantify(
             MECHANISMS[mechanism](learned.place.grid, budget),
             adversary=adversary,
             rho=rho,
-            outside=outside,
             seed=seed,
         )
     if json:
@@ -179,7 +176,6 @@ def protect(
             "release on the very spot says no more than ε, but looks bad.",
         ),
     ] = False,
-    outside: OffMap = "clamp",
     stream: Annotated[
         Path | None,
         typer.Option(
@@ -246,14 +242,13 @@ def protect(
             calibration=_calibration(
                 calibration, margin, avoid_secret, noise, len(learned.mobilities)
             ),
-            outside=outside,
             seed=seed,
             progress=progress,
             stream=stream,
             exchange_model=exchange_model,
             model_has_seen_these_days=seen,
         )
-    certificate = result.certificate
+    certificate, accuracy = result.certificate, result.accuracy
     absent = () if stream else result.stream.absent(events)
     warnings = [] if stream else _warnings(delivery.others(certificate.model))
     warnings += result.stream.hours_elsewhere(events)
@@ -273,8 +268,12 @@ def protect(
         "public": public,
         "private": {
             "folder": str(delivery.private),
-            "mean error km": result.accuracy.released,
-            "fixes off the map": result.accuracy.off_map,
+            "mean error km": _finite(accuracy.released),
+            "fixes on the map": accuracy.on_map,
+            "of these shown as away": accuracy.shown_away,
+            "fixes off the map": accuracy.off_map,
+            "of those shown as away": accuracy.known_away,
+            "mean distance km of those shown on it": _finite(accuracy.beyond),
         },
         "events": {
             name: {"epsilon": p.epsilon, "largest loss": largest}
@@ -303,12 +302,14 @@ def protect(
     say("\nPublic:  " + "\n         ".join(public.values()))
     if not hide_events:
         say("         (it names the events, not whether they happened; see --hide-events)")
-    accuracy = result.accuracy
-    off = f"; {accuracy.off_map} fixes off the map count as on its border" * bool(accuracy.off_map)
-    say(f"Private: {delivery.private}/ (mean error {accuracy.released:.2f} km{off})")
+    say(f"Private: {delivery.private}/ ({accuracy.in_words()})")
     if result.continued is not None:
         say(f"Stream:  {stream}, which goes on at {result.continued.end:%Y-%m-%d %H:%M}; keep it")
         say("         (a day of a stream has no report page; `priste explain` shows its account)")
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def _warnings(others: list[Path]) -> list[str]:

@@ -1,8 +1,13 @@
 """Planar Laplace noise on a grid: drawn in the plane, then snapped to the nearest cell.
 
 The noise has the density ``budget² / 2π · exp(-budget · r)`` around the centre of the true cell.
-What falls off the map goes to its border cells. Snapping looks at the noisy point alone, so the
-mechanism is geo-indistinguishable exactly: P(o|x) ≤ exp(budget · distance(x, y)) · P(o|y).
+What falls off the map is elsewhere, or goes to the border cells of a map without that cell.
+Snapping looks at the noisy point alone, so the mechanism is geo-indistinguishable exactly:
+P(o|x) ≤ exp(budget · distance(x, y)) · P(o|y).
+
+Somebody who is elsewhere has no centre to put noise around. They are shown on the map as rarely as
+that inequality allows, and elsewhere otherwise; it then holds for them too (proved in the
+documentation of the mathematics).
 """
 
 import math
@@ -26,15 +31,31 @@ class PlanarLaplace(GridMechanism):
 
 def _snapped_laplace(grid: Grid, budget: float) -> Array:
     """Return the mass that noise around each cell's centre puts on each cell."""
-    across, down = _Axis.of(grid.columns), _Axis.of(grid.rows)
-    masses = np.pad(_interval_masses(across, down, budget * grid.cell_size), (0, 1))
-    (left, right), (below, above) = across.parts, down.parts
+    side = budget * grid.cell_size
+    if not grid.elsewhere:
+        return _endless_at_border(grid.rows, grid.columns, side)
+    ringed = _endless_at_border(grid.rows + 2, grid.columns + 2, side)
+    on_map = np.pad(np.ones((grid.rows, grid.columns), dtype=bool), 1).ravel()
     matrix = np.empty((grid.n_cells, grid.n_cells))
-    by_axis = matrix.reshape(grid.rows, grid.columns, grid.rows, grid.columns)
-    for y in range(grid.rows):  # one true cell after the other: what it needs stays in the cache
+    matrix[:-1, :-1] = ringed[np.ix_(on_map, on_map)]
+    matrix[:-1, -1] = ringed[np.ix_(on_map, ~on_map)].sum(axis=1)
+    likeness = np.exp(-budget * grid.distances[:-1, -1:])
+    matrix[-1, :-1] = (likeness * matrix[:-1, :-1]).max(axis=0)
+    matrix[-1, -1] = 1 - matrix[-1, :-1].sum()
+    return matrix
+
+
+def _endless_at_border(rows: int, columns: int, side: float) -> Array:
+    """Return the masses on a map whose border cells reach as far as the plane."""
+    across, down = _Axis.of(columns), _Axis.of(rows)
+    masses = np.pad(_interval_masses(across, down, side), (0, 1))
+    (left, right), (below, above) = across.parts, down.parts
+    matrix = np.empty((rows * columns, rows * columns))
+    by_axis = matrix.reshape(rows, columns, rows, columns)
+    for y in range(rows):  # one true cell after the other: what it needs stays in the cache
         by_row = np.take(masses, below[y], axis=1) + np.take(masses, above[y], axis=1)
         by_interval = np.ascontiguousarray(by_row.T)  # output row, then interval across
-        for x in range(grid.columns):
+        for x in range(columns):
             np.take(by_interval, left[x], axis=1, out=by_axis[y, x], mode="clip")
             by_axis[y, x] += np.take(by_interval, right[x], axis=1, mode="clip")
     matrix /= matrix.sum(axis=1, keepdims=True)

@@ -40,7 +40,7 @@ def draw_map(findings: Findings) -> Figure:
     lines += [[(0, y), (width, y)] for y in np.arange(grid.rows + 1) * grid.cell_size]
     axes.add_collection(LineCollection(lines, colors="#e8e8e8", linewidths=0.5, zorder=0))
     for k, event in enumerate(findings.events):
-        for i, cell in enumerate(event.cells):
+        for i, cell in enumerate(grid.on_map(event.cells)):
             corner = grid.centres[cell] - grid.cell_size / 2
             label = "sensitive places" if k == i == 0 else None
             square = Rectangle(
@@ -48,13 +48,18 @@ def draw_map(findings: Findings) -> Figure:
             )
             square.set_label(label or "_")
             axes.add_patch(square)
-    times = Counter(findings.released.values())
+    times = Counter(grid.on_map(findings.released.values()))
+    away = len(findings.released) - times.total()
     x, y = grid.centres[list(times)].T
-    sizes = 18 + 90 * np.array(list(times.values())) / max(times.values())
+    sizes = 18 + 90 * np.array(list(times.values())) / max(times.values(), default=1)
     axes.scatter(x, y, s=sizes, marker="s", color=RELEASED, ec="white", label="released", zorder=2)
     if findings.true is not None:
-        x, y = grid.centres[list(findings.true.values())].T
+        places = np.vstack([grid.centres, np.full((1, 2), np.nan)])  # nothing to draw elsewhere
+        x, y = places[list(findings.true.values())].T
         axes.plot(x, y, "-o", color=TRUE, ms=3.5, lw=1.2, label="true (private)", zorder=3)
+    if grid.elsewhere:
+        total = len(findings.released)
+        axes.set_title(f"released as away: {away} of {total} times", loc="right", fontsize=9)
     axes.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     axes.set(xlabel="kilometres east", ylabel="kilometres north")
     figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=9)
@@ -112,7 +117,7 @@ def draw_remap(findings: Findings) -> Figure:
     step, emission = findings.remap
     grid, region = findings.model.place.grid, findings.events[0].cells
     inside = region[len(region) // 2]
-    far = int(np.argmax(grid.distances[:, list(region)].min(axis=1)))
+    far = int(np.argmax(grid.distances[: grid.n_squares, list(region)].min(axis=1)))
     figure = Figure(figsize=(8.4, 4.4))
     figure.set_layout_engine("constrained")
     width, height = grid.columns * grid.cell_size, grid.rows * grid.cell_size
@@ -121,7 +126,7 @@ def draw_remap(findings: Findings) -> Figure:
         (panels[0], inside, "at the sensitive place"),
         (panels[1], far, "far away"),
     ):
-        shares = emission[cell].reshape(grid.rows, grid.columns)
+        shares = emission[cell, : grid.n_squares].reshape(grid.rows, grid.columns)
         image = axes.imshow(
             np.where(shares >= _LEAST_SHARE, shares, np.nan),
             origin="lower",
@@ -129,12 +134,14 @@ def draw_remap(findings: Findings) -> Figure:
             cmap="YlOrBr",
             norm=LogNorm(_LEAST_SHARE, 1),
         )
-        for sensitive in region:
+        for sensitive in grid.on_map(region):
             corner = grid.centres[sensitive] - grid.cell_size / 2
             size = grid.cell_size
             axes.add_patch(Rectangle(tuple(corner), size, size, fill=False, ec=SECRET, lw=1))
-        axes.plot(*grid.centres[cell], "o", color=TRUE, ms=7, mec="white")
-        axes.set_title(f"Somebody {who} would report", loc="left", fontsize=10)
+        for here in grid.on_map([cell]):
+            axes.plot(*grid.centres[here], "o", color=TRUE, ms=7, mec="white")
+        away = f" (“away”: {emission[cell, -1]:.2g})" if grid.elsewhere else ""
+        axes.set_title(f"Somebody {who} would report{away}", loc="left", fontsize=10)
     figure.colorbar(image, ax=panels, shrink=0.8, label="probability of each report")
     when = findings.times([step])[0]
     figure.suptitle(
@@ -155,7 +162,9 @@ def draw_errors(findings: Findings) -> Figure:
     panels = figure.subplot_mosaic([["error", "spread"], ["budget", "spread"]], width_ratios=[2, 1])
     times = findings.times(list(findings.released))
     panels["error"].plot(times, errors, ".", color=TRUE, ms=5)
-    panels["error"].axhline(errors.mean(), color=INK, lw=0.8, ls=":")
+    known = errors[np.isfinite(errors)]  # there is no distance from off the map to elsewhere
+    mean = known.mean() if len(known) else np.nan
+    panels["error"].axhline(mean, color=INK, lw=0.8, ls=":")
     panels["error"].set_title("Distance between true and released, km", loc="left", fontsize=10)
     panels["error"].set_ylim(bottom=0)
     panels["budget"].plot(times, list(budgets.values()), drawstyle="steps-post", color=RELEASED)
@@ -165,8 +174,8 @@ def draw_errors(findings: Findings) -> Figure:
     panels["budget"].set_ylim(bottom=0)
     for name in ("error", "budget"):
         _clock(panels[name], findings)
-    panels["spread"].hist(errors, bins=20, color=TRUE, orientation="horizontal")
-    panels["spread"].axhline(errors.mean(), color=INK, lw=0.8, ls=":", label="mean")
+    panels["spread"].hist(known, bins=20, color=TRUE, orientation="horizontal")
+    panels["spread"].axhline(mean, color=INK, lw=0.8, ls=":", label="mean")
     panels["spread"].set_title("Distribution, km", loc="left", fontsize=10)
     panels["spread"].legend(frameon=False, fontsize=8)
     return figure

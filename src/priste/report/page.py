@@ -129,15 +129,12 @@ def _error_table(findings: Findings) -> str:
     errors, accuracy = findings.errors, findings.accuracy
     if errors is None or accuracy is None:
         return ""
-    first, *others = accuracy.rows()
-    rows = [
-        ("releases", f"{len(errors)}"),
-        first,
-        ("median", f"{np.median(errors):.2f} km"),
-        ("95th percentile", f"{np.quantile(errors, 0.95):.2f} km"),
-        *others,
-    ]
-    return table(("", ""), rows)
+    known = errors[np.isfinite(errors)]
+    spread = []
+    if len(known):
+        spread.append(("median of all distances", f"{np.median(known):.2f} km"))
+        spread.append(("95th percentile", f"{np.quantile(known, 0.95):.2f} km"))
+    return table(("", ""), [("releases", f"{len(errors)}"), *accuracy.rows(), *spread])
 
 
 def _account_table(findings: Findings) -> str:

@@ -255,11 +255,21 @@ class Certificate:
             )
 
     def describes(self, track: pd.DataFrame) -> bool:
-        """Tell whether a track is the one that was released: each cell at its time, no more."""
-        times = self.clock.time_of(list(self.releases))
-        cells = [cell for cell, _ in self.releases.values()]
-        there = self.place.cell_at(track["latitude"], track["longitude"], outside="drop")
-        return list(track["time"]) == list(times) and there.tolist() == cells
+        """Tell whether a track is the one that was released: each cell at its time, no more.
+
+        Elsewhere is a fix without coordinates, or no fix in a format that has none of these.
+        """
+        elsewhere = self.place.grid.elsewhere_cell
+        on_map = {step: cell for step, (cell, _) in self.releases.items() if cell != elsewhere}
+        away = [step for step, (cell, _) in self.releases.items() if cell == elsewhere]
+        located = track[["latitude", "longitude"]].notna().all(axis=1)
+        fixes, others = track[located], track[~located]
+        there = self.place.cell_at(fixes["latitude"], fixes["longitude"], outside="drop")
+        return (
+            list(fixes["time"]) == list(self.clock.time_of(list(on_map)))
+            and there.tolist() == list(on_map.values())
+            and list(others["time"]) in ([], list(self.clock.time_of(away)))
+        )
 
     def sentences(self) -> Iterator[str]:
         """Yield what the certificate means, in words."""

@@ -26,7 +26,7 @@ from priste.tracks.places import LocalMap
 from priste.tracks.recipe import Recipe
 from priste.tracks.steps import Clock
 
-FORMAT = 4
+FORMAT = 5
 
 
 def save_certificate(certificate: Certificate, path: str | Path) -> None:
@@ -93,6 +93,7 @@ def to_json(certificate: Certificate) -> dict[str, Any]:
             "rows": place.grid.rows,
             "columns": place.grid.columns,
             "cell_size_km": place.grid.cell_size,
+            "elsewhere": place.grid.elsewhere,
             "latitude": place.latitude,
             "longitude": place.longitude,
         },
@@ -116,7 +117,7 @@ def to_json(certificate: Certificate) -> dict[str, Any]:
 
 def _from_json(content: dict[str, Any]) -> Certificate:
     area = content["map"]
-    grid = Grid(area["rows"], area["columns"], area["cell_size_km"])
+    grid = Grid(area["rows"], area["columns"], area["cell_size_km"], area["elsewhere"])
     place = LocalMap(grid, area["latitude"], area["longitude"])
     releases = {
         r["step"]: (r["cell"], _column(r["tickets"], grid.n_cells) if "tickets" in r else None)

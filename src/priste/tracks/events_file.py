@@ -273,7 +273,7 @@ class Reader:
         return self._regions[name]
 
     def _shape(self, where: str, table: Mapping[str, Any]) -> Region:
-        shapes = ("circle", "polygon", "geojson", "cells")
+        shapes = ("circle", "polygon", "geojson", "cells", "elsewhere")
         only(table, where, shapes)
         if len(table) != 1:
             raise EventsFileError(f"{where} needs exactly one of {listing(shapes)}")
@@ -288,9 +288,22 @@ class Reader:
             return in_field(where, self.place.polygon, value)
         if shape == "geojson":
             return self._geojson(self.folder / field(table, where, shape, str), where)
+        if shape == "elsewhere":
+            return self._elsewhere(value, where)
         return in_field(
             where, partial(cell_set, n_cells=self.place.grid.n_cells), value, shape, EventError
         )
+
+    def _elsewhere(self, value: object, where: str) -> Region:
+        if value is not True:
+            raise EventsFileError(f"{where} can only be true, got {shown(value)}")
+        cell = self.place.grid.elsewhere_cell
+        if cell is None:
+            raise EventsFileError(
+                f"{where}: the map has no cell for what is off it; fit a model that has one "
+                f"(--elsewhere)"
+            )
+        return (cell,)
 
     def _geojson(self, path: Path, where: str) -> Region:
         what = f"{where}: {escaped(path.name)[:MAX_NAME]} is not GeoJSON that can be read"

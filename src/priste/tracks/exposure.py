@@ -15,7 +15,6 @@ from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.names import short
-from priste.tracks.places import Outside
 from priste.tracks.protect import Events, Stream
 from priste.wording import as_odds
 
@@ -69,11 +68,10 @@ def expose_track(
     *,
     adversary: AdversaryKind = "near",
     rho: float = DEFAULT_RHO,
-    outside: Outside = "clamp",
     seed: int | None = None,
 ) -> list[Exposure]:
     """Draw one stream through `mechanism` and return what it reveals about each event."""
-    stream = Stream.of(table, model, outside=outside)
+    stream = Stream.of(table, model)
     protections = stream.protections(events)
     mobilities = model.mobilities_from(stream.clock.start)
     prior = Adversary(adversary, rho).prior(model.mobility)

@@ -38,12 +38,12 @@ from priste.tracks.held_out import (
     choose,
 )
 from priste.tracks.local_phase import LocalPhase
-from priste.tracks.places import OFF_THE_MAP, LocalMap, Outside
+from priste.tracks.places import LocalMap
 from priste.tracks.seen import seen_in
 from priste.tracks.steps import Clock, runs
 from priste.tracks.windows import day_start, zone
 
-FORMAT = 2
+FORMAT = 3
 DAY = pd.Timedelta(days=1)
 PREDICTED = "nats per held-out move"
 PREDICTED_BEFORE = f"{PREDICTED}, uniform base and smoothing 1"
@@ -134,7 +134,7 @@ def fit_model(
     base: Base | None = None,
     others: pd.DataFrame | None = None,
     habits: int = HABITS,
-    outside: Outside = "drop",
+    elsewhere: bool = True,
     progress: Progress | None = None,
 ) -> Model:
     """Fit a model to a clean track table: a set of habits around the likeliest.
@@ -144,8 +144,9 @@ def fit_model(
     by how well days that are left out are predicted. The base is where moves that were never seen
     lead: anywhere (``"uniform"``), as far as this person's moves do (``"local"``), or as `others`
     move, a clean table of other people's tracks. `habits` says how many mobilities the set has;
-    with 1 there is only the likeliest. Fixes off the map end a run of moves (``"drop"``), or count
-    for the border (``"clamp"``).
+    with 1 there is only the likeliest. What is off the map is one more cell, which people leave for
+    and come back from; unless `elsewhere` is False, or the `place` has no such cell. Fixes off the
+    map then end a run of moves.
     """
     zone(time_zone)
     length = _step(step)
@@ -155,7 +156,8 @@ def fit_model(
         )
     count = whole(habits, "habits", TrackError, least=1)
     at_most(count, MAX_HABITS, "the number of habits", "use fewer (--habits)", TrackError)
-    place = LocalMap.around(table, cells=cells) if place is None else place
+    if place is None:
+        place = LocalMap.around(table, cells=cells, elsewhere=elsewhere)
     remedy = "use fewer cells (--cells), longer steps (--step) or fewer habits (--habits)"
     size, what = 8 * count * place.grid.n_cells**2, "the size of the model in bytes"
     at_most(size, MAX_MODEL_BYTES, what, remedy, TrackError)
@@ -167,7 +169,7 @@ def fit_model(
         at_most(by_hour, MAX_MODEL_BYTES, what, remedy, TrackError)
     if base is not None and base not in get_args(Base):
         raise TrackError(f"the base (--base) is one of {listing(get_args(Base))}, got {base!r}")
-    days = _days(table, place, length, time_zone, outside, phases)
+    days = _days(table, place, length, time_zone, phases)
     if not any(len(run) > 1 for run in days.runs):
         raise TrackError(
             f"there is nothing to fit: the {len(table)} fixes have no two consecutive steps of "
@@ -178,7 +180,7 @@ def fit_model(
         warnings.simplefilter("ignore", UnobservedRowsWarning)
         if others is not None:
             _refuse_same_people(table, others)
-            seen = _days(others, place, length, time_zone, outside, phases)
+            seen = _days(others, place, length, time_zone, phases)
             local = Mobility.by_distance(place.grid, seen.runs)
             moving = Mobility.fit(seen.runs, place.grid.n_cells, smoothing=10.0, base=local)
             days = replace(days, others=moving)
@@ -224,8 +226,7 @@ def _on_the_map(table: pd.DataFrame, place: LocalMap, length: pd.Timedelta) -> f
     """Return the share of the steps with a fix that are on the map."""
     steps = table.drop_duplicates("time").assign(_step=lambda t: t["time"].dt.floor(length))
     firsts = steps.drop_duplicates("_step")
-    cells = place.cell_at(firsts["latitude"], firsts["longitude"], outside="drop")
-    return float((cells != OFF_THE_MAP).mean())
+    return float(place.covers(firsts["latitude"], firsts["longitude"]).mean())
 
 
 def _together(table: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
@@ -260,7 +261,6 @@ def _days(
     place: LocalMap,
     length: pd.Timedelta,
     time_zone: str,
-    outside: Outside,
     phases: int,
 ) -> Days:
     """Return the runs of a table, cut where the clocks change; each belongs to its first day."""
@@ -271,7 +271,7 @@ def _days(
     for _, fixes in table.groupby(owner, sort=False):
         clock = Clock(day_start(fixes["time"].min(), time_zone), length)
         phase = LocalPhase.of(clock, time_zone)
-        for start, run in runs(fixes, place, clock, outside=outside):
+        for start, run in runs(fixes, place, clock):
             for first, day, part in _by_day(start, run, clock, time_zone):
                 parts = _by_phase(first, part, phase, phases) if phases > 1 else [(0, part)]
                 starts += [begins for begins, _ in parts]
@@ -346,6 +346,7 @@ def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
         "rows": grid.rows,
         "columns": grid.columns,
         "cell_size_km": grid.cell_size,
+        "elsewhere": grid.elsewhere,
         "latitude": model.place.latitude,
         "longitude": model.place.longitude,
         "step_seconds": model.step.total_seconds(),

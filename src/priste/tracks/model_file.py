@@ -69,7 +69,7 @@ def load_model(path: str | Path) -> Model:
 
 def model_of(content: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Model:
     """Return the model of arrays that passed `check_claims`, and of its description."""
-    grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"])
+    grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"], meta["elsewhere"])
     place = LocalMap(grid, meta["latitude"], meta["longitude"])
     mobilities = tuple(
         Mobility(

@@ -22,7 +22,7 @@ Outside = Literal["refuse", "clamp", "drop"]
 COMFORTABLE_KM = 2.0
 """Cells of this size are fine enough for a map to take in more of a person's time."""
 OFF_THE_MAP = -1
-"""The cell of a point off the map, where such points are dropped."""
+"""The cell of a point off a map without a cell for elsewhere, where such points are dropped."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,7 +31,7 @@ class LocalMap:
 
     Points are projected azimuthal-equidistantly around the centre, so distances on a map of a
     city are true to better than a part in ten thousand. Row 0 is the southernmost, column 0 the
-    westernmost.
+    westernmost. Whatever is off the map is in the grid's cell for elsewhere, if it has one.
     """
 
     grid: Grid
@@ -46,7 +46,9 @@ class LocalMap:
                 f"degrees, got {shown(self.latitude)}, {shown(self.longitude)}"
             )
         remedy = "use fewer cells (--cells), larger ones or a smaller map"
-        at_most(self.grid.n_cells, MAX_CELLS, "the number of cells of the map", remedy, TrackError)
+        at_most(
+            self.grid.n_squares, MAX_CELLS, "the number of cells of the map", remedy, TrackError
+        )
         side = max(self.grid.rows, self.grid.columns) * self.grid.cell_size
         at_most(side, MAX_EXTENT_KM, "the side of the map in km", "use a smaller map", TrackError)
 
@@ -54,28 +56,47 @@ class LocalMap:
         grid = self.grid
         return (
             f"<LocalMap: {grid.rows} × {grid.columns} cells of {grid.cell_size:.4g} km around "
-            f"{self.latitude:.4f}, {self.longitude:.4f}>"
+            f"{self.latitude:.4f}, {self.longitude:.4f}{', and elsewhere' * grid.elsewhere}>"
         )
 
     @classmethod
-    def around(cls, table: pd.DataFrame, *, cells: int = 400, coverage: float = 0.9) -> "LocalMap":
+    def around(
+        cls,
+        table: pd.DataFrame,
+        *,
+        cells: int = 400,
+        coverage: float = 0.9,
+        elsewhere: bool = True,
+    ) -> "LocalMap":
         """Return a map of at most `cells` square cells over where the person's days are.
 
         It holds `coverage` of the time at least, and is as fine as `cells` allows: one trip far
-        away does not make it coarse. See `usual_area`.
+        away does not make it coarse. See `usual_area`. All other places are one more cell, unless
+        `elsewhere` is False.
         """
         if table.empty:
             raise TrackError("there are no fixes to lay a map around")
         if not 0 < coverage <= 1:
             raise TrackError(f"coverage must lie in (0, 1], got {coverage!r}")
         comfortable = COMFORTABLE_KM * math.sqrt(whole(cells, "cells", TrackError, least=1))
-        return cls.within(*usual_area(table, coverage, comfortable), cells=cells)
+        area = usual_area(table, coverage, comfortable)
+        return cls.within(*area, cells=cells, elsewhere=elsewhere)
 
     @classmethod
     def within(
-        cls, south: float, west: float, north: float, east: float, *, cells: int = 400
+        cls,
+        south: float,
+        west: float,
+        north: float,
+        east: float,
+        *,
+        cells: int = 400,
+        elsewhere: bool = True,
     ) -> "LocalMap":
-        """Return a map of at most `cells` square cells over a rectangle given in degrees."""
+        """Return a map of at most `cells` square cells over a rectangle given in degrees.
+
+        All other places are one more cell, unless `elsewhere` is False.
+        """
         if not (-90 <= south <= north <= 90 and -180 <= west <= east <= 180):
             raise TrackError(
                 f"a map needs south below north and west below east, in degrees; "
@@ -104,7 +125,7 @@ class LocalMap:
         size = float(np.sqrt(width * height / cells))
         while math.ceil(height / size) * math.ceil(width / size) > cells:
             size *= 1.01  # whole cells cover more than the area: a little larger ones then
-        grid = Grid(math.ceil(height / size), math.ceil(width / size), size)
+        grid = Grid(math.ceil(height / size), math.ceil(width / size), size, elsewhere)
         return cls(grid, *centre)
 
     @cached_property
@@ -126,24 +147,36 @@ class LocalMap:
     def cell_at(
         self, latitude: ArrayLike, longitude: ArrayLike, *, outside: Outside = "refuse"
     ) -> NDArray[np.intp]:
-        """Return the cells of points; those off the map are refused, clamped or `OFF_THE_MAP`."""
+        """Return the cells of points.
+
+        Those off the map are elsewhere; on a map without that cell they are refused, clamped to the
+        border, or `OFF_THE_MAP` (``"drop"``).
+        """
         x, y = self.plane(latitude, longitude)
-        if outside != "drop":
-            return self.grid.cell_at(x, y, outside=outside)
-        cells = self.grid.cell_at(x, y, outside="clamp")
+        if outside != "drop" or self.grid.elsewhere:
+            return self.grid.cell_at(x, y, outside="refuse" if outside == "drop" else outside)
+        return np.where(self._holds(x, y), self.grid.cell_at(x, y, outside="clamp"), OFF_THE_MAP)
+
+    def covers(self, latitude: ArrayLike, longitude: ArrayLike) -> NDArray[np.bool_]:
+        """Tell which points are on the map."""
+        return self._holds(*self.plane(latitude, longitude))
+
+    def _holds(self, x: Array, y: Array) -> NDArray[np.bool_]:
         width, height = (2 * half for half in self._corner)
-        inside = (x >= 0) & (x <= width) & (y >= 0) & (y <= height)
-        return np.where(inside, cells, OFF_THE_MAP)
+        return np.asarray((x >= 0) & (x <= width) & (y >= 0) & (y <= height))
 
     def centres(self, cells: ArrayLike) -> tuple[Array, Array]:
-        """Return the latitude and longitude of the centres of cells."""
-        x, y = self.grid.centres[np.asarray(cells)].T
-        return self._degrees(x, y)
+        """Return the latitude and longitude of the centres of cells, NaN for elsewhere."""
+        numbers = np.asarray(cells, dtype=np.intp)
+        on_map = numbers != self.grid.elsewhere_cell
+        found = np.full((2, *numbers.shape), np.nan)
+        found[:, on_map] = self._degrees(*self.grid.centres[numbers[on_map]].T)
+        return found[0], found[1]
 
     @property
     def corners(self) -> Rectangle:
         """The centres of the cells in the south-west and in the north-east, in degrees."""
-        (south, north), (west, east) = self.centres([0, self.grid.n_cells - 1])
+        (south, north), (west, east) = self.centres([0, self.grid.n_squares - 1])
         return Rectangle(float(south), float(west), float(north), float(east))
 
     def at(self, x: float, y: float) -> tuple[float, float]:

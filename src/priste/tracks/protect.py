@@ -25,7 +25,6 @@ from priste.tracks.certificate_file import digest_of
 from priste.tracks.events_file import absent_events, hours_elsewhere, read_events
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
-from priste.tracks.places import Outside
 from priste.tracks.seen import SEEN_CAVEAT, days_seen, refuse_seen
 from priste.tracks.steps import Clock, as_track, discretise, first_fixes
 from priste.tracks.stream_file import open_stream
@@ -61,13 +60,13 @@ class Stream:
         table: pd.DataFrame,
         model: Model,
         *,
-        outside: Outside = "clamp",
         clock: Clock | None = None,
     ) -> "Stream":
         """Return the stream of one person's fixes, over whole days of the model's zone.
 
         Whole days, so that neither its start nor its end reveals anything. With a `clock` that
-        began on an earlier day, its steps go on.
+        began on an earlier day, its steps go on. A fix off the map is elsewhere, or on the border
+        of a map without that cell.
         """
         if table.empty:
             raise TrackError("the track has no fixes to protect")
@@ -81,9 +80,7 @@ class Stream:
         first, stop = (-((clock.start - moment) // model.step) for moment in (start, end))
         n_steps = clock.check_steps(stop - first)
         here = model.clock(clock.time_of([first])[0])
-        cells = discretise(table, model.place, here, steps=n_steps, outside=outside)
-        if all(cell is None for cell in cells):
-            raise TrackError("no step has a fix on the map; try outside='clamp'")
+        cells = discretise(table, model.place, here, steps=n_steps, outside="clamp")
         local = table["time"].dt.tz_convert(model.time_zone)
         days = local.min().date(), local.max().date()
         user = str(table["user"].iloc[0]) if "user" in table else None
@@ -216,7 +213,6 @@ def protect_track(
     rho: float = DEFAULT_RHO,
     mechanism: Mechanism | None = None,
     calibration: Calibration | None = None,
-    outside: Outside = "clamp",
     seed: int | None = None,
     progress: Progress | None = None,
     stream: str | Path | TrackStream | None = None,
@@ -227,8 +223,8 @@ def protect_track(
 
     By default the promise holds against an observer whose belief about the start is the model's,
     but for a tenth that may be anything. The noise is planar Laplace with budget 1 per kilometre,
-    and `OptimalRemap` brings it as close to the truth as the events allow. Fixes off the map count
-    as on its border (``outside="clamp"``).
+    and `OptimalRemap` brings it as close to the truth as the events allow. Fixes off the map are
+    elsewhere, and may be released as that; on a map without such a cell they are on its border.
 
     Days that are protected apart tell more together than each promises. To protect more of them
     later, give a `stream`: the file of one, which begins with these days if there is none yet. A
@@ -243,7 +239,7 @@ def protect_track(
     against = Adversary(adversary, rho)
     noise = PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism
     if stream is None:
-        days, going = Stream.of(table, model, outside=outside), None
+        days, going = Stream.of(table, model), None
         protections = days.protections(events)
         protector = Protector(
             model.mobilities_from(days.clock.start),
@@ -257,7 +253,7 @@ def protect_track(
         old = _opened(stream)
         usual = old.calibration if old else default_calibration(noise, len(model.mobilities))
         settings = against, noise, usual if calibration is None else calibration, seed
-        days = Stream.of(table, model, outside=outside, clock=None if old is None else old.clock)
+        days = Stream.of(table, model, clock=None if old is None else old.clock)
         if old is None:
             going = TrackStream.begin(days.clock.start, model, *settings)
         else:

@@ -60,9 +60,9 @@ def discretise(
     """Return one cell per step: that of the first fix in it, or None where there is no fix.
 
     A step without a fix is one without a release. Whether there is a fix depends on the device and
-    not on this function, which never looks at where a fix is to decide whether to use it; but with
-    ``outside="drop"`` being off the map shows as a gap. The stream ends with the last step that
-    has a fix, or after `steps` steps.
+    not on this function, which never looks at where a fix is to decide whether to use it. Only on a
+    map without a cell for elsewhere, with ``outside="drop"``, being off the map shows as a gap. The
+    stream ends with the last step that has a fix, or after `steps` steps.
     """
     if steps is not None:
         clock.check_steps(whole(steps, "steps", TrackError, least=0))
@@ -75,11 +75,12 @@ def discretise(
     return stream
 
 
-def runs(
-    table: pd.DataFrame, place: LocalMap, clock: Clock, *, outside: Outside = "drop"
-) -> list[tuple[int, list[int]]]:
-    """Return what `unbroken` finds in the stream of a table, however long its gaps are."""
-    found, cells = _cells_by_step(table, place, clock, None, outside)
+def runs(table: pd.DataFrame, place: LocalMap, clock: Clock) -> list[tuple[int, list[int]]]:
+    """Return what `unbroken` finds in the stream of a table, however long its gaps are.
+
+    A fix off a map without a cell for elsewhere ends a run.
+    """
+    found, cells = _cells_by_step(table, place, clock, None, "drop")
     found, cells = found[cells != OFF_THE_MAP], cells[cells != OFF_THE_MAP]
     breaks = np.flatnonzero(np.diff(found) != 1) + 1
     parts = zip(np.split(found, breaks), np.split(cells, breaks), strict=True)
@@ -123,10 +124,15 @@ def unbroken(stream: list[int | None]) -> list[tuple[int, list[int]]]:
 def as_track(
     steps: ArrayLike, cells: ArrayLike, place: LocalMap, clock: Clock, *, track: str = "0"
 ) -> pd.DataFrame:
-    """Return released cells as a track table: the centre of each, at the start of its step."""
+    """Return released cells as a track table: the centre of each, at the start of its step.
+
+    Elsewhere has no centre. If the map has that cell, a column `away` says where it was released.
+    """
     latitude, longitude = place.centres(cells)
     times = pd.Series(clock.time_of(steps)).astype("datetime64[us, UTC]")
     table = pd.DataFrame({"time": times, "latitude": latitude, "longitude": longitude})
-    return table.assign(track=track).astype({"track": "str"})[
-        ["track", "time", "latitude", "longitude"]
-    ]
+    table = table.assign(track=track).astype({"track": "str"})
+    columns = ["track", "time", "latitude", "longitude"]
+    if not place.grid.elsewhere:
+        return table[columns]
+    return table[columns].assign(away=np.asarray(cells) == place.grid.elsewhere_cell)

@@ -8,7 +8,10 @@ from priste.tracks.steps import Clock
 
 
 def where_and_when(event: Event, place: LocalMap, clock: Clock, time_zone: str) -> str:
-    """Return the circle that an event is about, and from when to when; nothing if withheld."""
+    """Return the circle that an event is about, and from when to when; nothing if withheld.
+
+    What is off the map is named besides.
+    """
     if isinstance(event, Withheld):
         return ""
     parts = list(atoms(event))
@@ -19,6 +22,9 @@ def where_and_when(event: Event, place: LocalMap, clock: Clock, time_zone: str) 
 
 def _where(cells: list[int], place: LocalMap) -> str:
     grid = place.grid
+    if grid.elsewhere_cell in cells:
+        rest = grid.on_map(cells)
+        return f"off the map or {_where(rest, place)}" if rest else "off the map"
     centres = grid.centres[cells]
     middle = (centres.min(axis=0) + centres.max(axis=0)) / 2
     reach = np.hypot(*(np.abs(centres - middle) + grid.cell_size / 2).T).max()

@@ -1,6 +1,7 @@
 """GeoJSON: points with a time, or lines with a time for each of their points."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,16 @@ def _fixes(
 
 
 def write(table: pd.DataFrame, path: Path) -> None:
-    """Write one point feature per fix, with all columns as its properties."""
+    """Write one point feature per fix, with all columns as its properties.
+
+    A fix without coordinates has no geometry.
+    """
     plain = table.drop(columns=["latitude", "longitude"])
     plain = plain.assign(time=[None if pd.isna(t) else t.isoformat() for t in table["time"]])
     features = [
         {
             "type": "Feature",
-            "geometry": {"type": "Point", "coordinates": [longitude, latitude]},
+            "geometry": _point(latitude, longitude),
             "properties": {k: None if pd.isna(v) else v for k, v in properties.items()},
         }
         for properties, latitude, longitude in zip(
@@ -74,3 +78,9 @@ def write(table: pd.DataFrame, path: Path) -> None:
     ]
     content = {"type": "FeatureCollection", "features": features}
     path.write_text(json.dumps(content, allow_nan=False, ensure_ascii=False), encoding="utf-8")
+
+
+def _point(latitude: float, longitude: float) -> dict[str, Any] | None:
+    if math.isnan(latitude) or math.isnan(longitude):
+        return None
+    return {"type": "Point", "coordinates": [longitude, latitude]}

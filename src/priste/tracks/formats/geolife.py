@@ -91,7 +91,11 @@ def _user(path: Path, folder: Path) -> str:
 
 
 def write_plt(table: pd.DataFrame, path: Path) -> None:
-    """Write one track in the format of the data set, with times to the second."""
+    """Write one track in the format of the data set, with times to the second.
+
+    A fix without coordinates cannot be written, and is left out.
+    """
+    table = table.dropna(subset=["latitude", "longitude"])
     if table["track"].nunique() > 1:
         raise TrackError("a PLT file holds one track; write each track to a file of its own")
     if (table["time"].dt.microsecond != 0).any() or table["time"].isna().any():

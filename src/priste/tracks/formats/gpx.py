@@ -37,7 +37,10 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def write(table: pd.DataFrame, path: Path) -> None:
-    """Write one track per name; of other columns, GPX holds the elevation only."""
+    """Write one track per name; of other columns, GPX holds the elevation only.
+
+    A fix without coordinates cannot be written: it ends a segment of its track.
+    """
     ElementTree.register_namespace("", _NAMESPACE)
     root = ElementTree.Element(_tag("gpx"), {"version": "1.1", "creator": "priste"})
     for name, fixes in table.groupby("track", sort=False):
@@ -47,6 +50,10 @@ def write(table: pd.DataFrame, path: Path) -> None:
             ElementTree.SubElement(track, _tag("name")).text = title or number
         segment = ElementTree.SubElement(track, _tag("trkseg"))
         for fix in fixes.itertuples():
+            if not (np.isfinite(fix.latitude) and np.isfinite(fix.longitude)):
+                if len(segment):
+                    segment = ElementTree.SubElement(track, _tag("trkseg"))
+                continue
             place = {"lat": _decimal(fix.latitude), "lon": _decimal(fix.longitude)}
             point = ElementTree.SubElement(segment, _tag("trkpt"), place)
             elevation = getattr(fix, "elevation", np.nan)
