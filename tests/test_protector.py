@@ -283,11 +283,14 @@ def test_a_mobility_that_ends_refuses_the_step_beyond_it_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"protections": []}, ProtectionError, "one or more Protect"),
-        ({"protections": EVENT}, ProtectionError, "one or more Protect"),
-        ({"protections": None}, ProtectionError, "one or more Protect"),
-        ({"protections": [EVENT]}, ProtectionError, "one or more Protect"),
-        ({"protections": [Protect(EVENT, 0.5), EVENT]}, ProtectionError, "one or more Protect"),
+        ({"protections": EVENT}, ProtectionError, "must be Protect\\(event, epsilon\\)"),
+        ({"protections": None}, ProtectionError, "must be Protect\\(event, epsilon\\)"),
+        ({"protections": [EVENT]}, ProtectionError, "must be Protect\\(event, epsilon\\)"),
+        (
+            {"protections": [Protect(EVENT, 0.5), EVENT]},
+            ProtectionError,
+            "must be Protect\\(event, epsilon\\)",
+        ),
         ({"mobility": [MOBILITY, np.eye(6)]}, ProtectionError, "a Mobility or several"),
         ({"mobility": []}, ProtectionError, "a Mobility or several"),
         (
@@ -388,3 +391,11 @@ def test_only_a_stream_as_it_began_can_be_audited() -> None:
     guard.add(Protect(at({1}, 12), 1.0, name="much later"))
     with pytest.raises(ProtectionError, match="other events or models than it began with"):
         audit(guard, 2)
+
+
+def test_a_stream_may_begin_without_events() -> None:
+    guard = protector(protections=[])
+    first = guard.release(PATH[0])
+    guard.add(Protect(EVENT, 0.5))
+    assert guard.release(PATH[1]).step == first.step + 1
+    assert [entry.epsilon for entry in guard.account()] == [0.5]

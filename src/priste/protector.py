@@ -69,11 +69,11 @@ class Protector:
     By default the belief about step 0 is the mobility's `initial`, a tenth of which may be
     anything: ``NearPrior(mobility.initial, 0.1)``. `AnyPrior` is stronger and costs far more.
 
-    The stream has no end, and `add` asks for more events as it goes on. An event waits until its
-    time comes, is then live, and settled when no later release can break its promise; `account`
-    says what was charged for that and what is left. For the right to wait, and to follow one belief
-    where all have become alike, an event pays at most a share `eta` of its ε each. With ``eta=0``,
-    and with `Retry`, every event is tracked from the start and for ever.
+    The stream has no end and may begin without events: `add` asks for more as it goes on. An event
+    waits until its time comes, is then live, and settled when no later release can break its
+    promise; `account` says what was charged for that and what is left. For the right to wait, and
+    to follow one belief where all have become alike, an event pays at most a share `eta` of its ε
+    each. With ``eta=0``, and with `Retry`, every event is tracked from the start and for ever.
 
     Several mobility models may be given: the promise then holds for observers who have any one of
     them in mind, all with the same `prior` about the start. With ``mixtures=True`` it also holds
@@ -98,8 +98,8 @@ class Protector:
     ) -> None:
         self._run_with(Parts.of(mobility, mechanism, prior, calibration))
         asked = tuple(protections) if isinstance(protections, Iterable) else (protections,)
-        if not asked or not all(isinstance(p, Protect) for p in asked):
-            raise ProtectionError("protections must be one or more Protect(event, epsilon)")
+        if not all(isinstance(p, Protect) for p in asked):
+            raise ProtectionError("protections must be Protect(event, epsilon), one or several")
         self.protections = asked
         self._has_moved_on = False
         self.mixtures = bool(mixtures)

@@ -169,7 +169,7 @@ def test_what_cannot_be_told_is_asked_for_in_options(run: Run, desk: Path) -> No
     assert "--column time=1 --column latitude=2 --column longitude=3" in said
     numbered = ("--column", "time=1", "--column", "latitude=2", "--column", "longitude=3")
     said = run(*words, *numbered).err
-    assert "say which with --time-format '%d/%m/%Y %H:%M:%S' or" in said
+    assert "say which with --time-format '%d/%m/%Y %H:%M' or" in said
     said = run(*words, *numbered, "--time-format", "%d/%m/%Y %H:%M").err
     assert "--time-zone UTC" in said
 
@@ -460,10 +460,6 @@ EVENTS = {
         city.EVENTS.replace("latitude = 52.52", "latitude = 10.0"),
         "regions.clinic",
     ),
-    "window elsewhere": (
-        city.EVENTS.replace('from = "09:00"\nto = "13:00"', "end = 2020-01-01T00:00:00Z"),
-        "has no step in the stream",
-    ),
     "code": (
         city.EVENTS.replace("treatment and not quiet", "__import__('os').remove('day.gpx')"),
         "may use only names, and, or, not and brackets",
@@ -663,3 +659,83 @@ def test_a_base_that_is_none_is_refused(run: Run, desk: Path) -> None:
     ended = run("fit", desk / "day.gpx", "-o", desk / "new.npz", "--base", "near")
     assert ended.code == 3
     assert "--base is one of uniform, local, others" in ended.err
+
+
+def test_a_day_without_events_is_released_and_hides_as_well_as_others(run: Run, desk: Path) -> None:
+    """Whether a secret can happen on a day is not to be seen in what hides the events."""
+    usual = city.EVENTS.replace("epsilon = 1.5", "epsilon = 0.1")
+    saturdays = usual.replace('to = "13:00"', 'to = "13:00"\ndays = ["sat"]')
+    promised = []
+    for name, text in (("there", usual), ("absent", saturdays)):
+        (desk / "events.toml").write_text(text)
+        words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
+        out = desk / name / "day.csv"
+        out.parent.mkdir()
+        ended = run(*words, "-o", out, "--private", desk / name / "mine", "--hide-events")
+        assert ended.code == 0, ended.err
+        hidden = json.loads(out.with_suffix(".certificate.json").read_text())
+        promised.append((hidden["protections"], [s for s in hidden["meaning"] if "ε =" in s]))
+    assert promised[0] == promised[1]
+    assert len(promised[0][1]) == 2
+    assert "No protected event can happen in this time: nothing is promised" in ended.out
+    assert "not on these days, so nothing is promised about it: treatment, odd" in ended.out
+
+
+def test_two_releases_of_one_time_are_warned_about(run: Run, desk: Path) -> None:
+    words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    assert run(*words, "--json").json["warnings"] == []
+    again = run(*words, "-o", desk / "again.csv", "--json").json["warnings"]
+    assert "day.protected.certificate.json: of the same time as this release" in again[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (
+            "time,latitude,longitude\n2024-05-16T08:00:00Z,113.4,52.5\n",
+            (),
+            "latitude and longitude may have changed places: say --column",
+        ),
+        (
+            "time,latitude,longitude\n2024-05-16T08:00:00Z,52.5,13.4\n",
+            ("--from", "2024-06-01", "--until", "2024-05-01"),
+            "--from '2024-06-01' is not before --until '2024-05-01'",
+        ),
+        (
+            "time,latitude,longitude\n16/05/2024 08:00,52.5,13.4\n",
+            ("--time-zone", "UTC", "--time-format", "%m/%d/%Y %H:%M"),
+            "no time of mine.csv fits --time-format '%m/%d/%Y %H:%M', such as '16/05/2024 08:00'",
+        ),
+        (
+            "2024-05-16T08:00:00Z,52.5,13.4\n",
+            ("--column", "longitude=lon"),
+            "so it has no header; number its 3 columns, for example with --column time=1",
+        ),
+        (
+            "time,latitude,longitude\n2024-05-16T08:00:00Z,52.5,13.4\n",
+            ("--stream", "nowhere/me.stream"),
+            "nowhere is not a folder: make it, or choose another --stream",
+        ),
+    ],
+)
+def test_a_slip_is_answered_with_what_to_do(
+    run: Run, desk: Path, content: str, options: tuple[str, ...], message: str
+) -> None:
+    (desk / "mine.csv").write_text(content)
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    ended = run("protect", desk / "mine.csv", *paths, *options)
+    assert ended.code == 3
+    assert message in " ".join(ended.err.split())
+
+
+def test_a_gpx_track_with_somebody_away_is_the_one_that_was_released(run: Run, desk: Path) -> None:
+    save_model(city.traveller(), desk / "model.npz")
+    write(city.travels(10, 11), desk / "trip.gpx")
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
+    assert run("protect", desk / "trip.gpx", *paths).code == 0
+    released = read(desk / "trip.protected.gpx")
+    assert len(released) < 24
+    audit = "audit", desk / "trip.protected.certificate.json", "-m", desk / "model.npz", "--track"
+    assert run(*audit, desk / "trip.protected.gpx").code == 0
+    write(released.iloc[1:], desk / "other.gpx")
+    assert run(*audit, desk / "other.gpx").code == 3

@@ -236,7 +236,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str)
 
 
 IMPOSSIBLE: dict[str, list[Any]] = {
-    "protections": [[], 3],
+    "protections": [[3], 3],
     "protections.0.epsilon": [0, -1, "1", None, float("inf"), float("nan")],
     "protections.0.sides": ["x", None],
     "protections.0.name": [["a"], "", None],

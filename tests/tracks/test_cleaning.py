@@ -121,8 +121,11 @@ def test_the_account_always_adds_up(seed: int, n: int) -> None:
 
 def test_the_account_reads_as_a_table() -> None:
     _, account = clean(walk())
-    assert "        10  fixes read" in str(account)
-    assert "         0  dropped: no coordinates" in str(account)
+    assert str(account) == "        10  fixes read\n        10  kept"
+    broken = walk()
+    broken.loc[3, "latitude"] = np.nan
+    assert "         1  dropped: no coordinates" in str(clean(broken)[1])
+    assert "1  of these, moved to their place in time" in str(clean(walk().iloc[[1, 0, 2]])[1])
     with pytest.raises(AssertionError, match="does not add up"):
         Account(10, 5, {"lost": 1}, 0)
 

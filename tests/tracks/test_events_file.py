@@ -5,8 +5,9 @@ import pytest
 
 from priste import Grid, Protect, at, at_least, pattern, presence
 from priste.errors import EventsFileError
+from priste.protection import names_of
 from priste.tracks import Clock, LocalMap, read_events
-from priste.tracks.events_file import absent_events, hours_elsewhere
+from priste.tracks.events_file import absent_events, grown_regions, hours_elsewhere
 from priste.tracks.where_and_when import where_and_when
 
 PLACE = LocalMap(Grid(10, 10, cell_size=1.0), 52.5, 13.4)
@@ -170,11 +171,32 @@ def test_mistakes_are_named_with_their_field(
         load(tmp_path, GOOD.replace(old, new, 1))
 
 
-def test_a_file_of_which_nothing_occurs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        EventsFileError, match="treatment, often, secret has no step in the stream, which runs from"
-    ):
-        load(tmp_path, GOOD, n_steps=5)
+def test_there_may_be_no_event_on_a_day(tmp_path: Path) -> None:
+    assert load(tmp_path, GOOD, n_steps=5) == []
+    absent = absent_events(tmp_path / "events.toml", PLACE, CLOCK, 5)
+    assert [(p.name, p.epsilon, p.sides) for p in absent] == [
+        ("treatment", 0.5, "both"),
+        ("often", 1.0, "event"),
+        ("secret", 0.7, "both"),
+    ]
+
+
+def test_a_small_circle_on_large_cells_is_remarked_on(tmp_path: Path) -> None:
+    load(tmp_path, GOOD, n_steps=24)
+    (remark,) = grown_regions(tmp_path / "events.toml", PLACE, CLOCK, 24)
+    assert "region 'clinic', a circle of 0.2 km, is protected as 4 cells of 1 km" in remark
+    fine = LocalMap(Grid(100, 100, cell_size=0.1), 52.5, 13.4)
+    assert grown_regions(tmp_path / "events.toml", fine, CLOCK, 24) == []
+
+
+def test_a_zone_that_does_not_exist_is_blamed_where_it_stands(tmp_path: Path) -> None:
+    with pytest.raises(EventsFileError, match=r"^time_zone"):
+        load(tmp_path, GOOD.replace("Europe/Berlin", "Europe/Bern"))
+
+
+def test_decimal_commas_are_recognised(tmp_path: Path) -> None:
+    with pytest.raises(EventsFileError, match="write decimals with a point, as in 52.5"):
+        load(tmp_path, GOOD.replace("epsilon = 0.5", "epsilon = 0,5"))
 
 
 def test_what_does_not_occur_on_a_day_is_not_there(tmp_path: Path) -> None:
@@ -200,12 +222,12 @@ epsilon = 0.4
     friday = {p.name: p.event for p in load(tmp_path, weekend, n_steps=24)}
     assert set(friday) == {"treatment", "often", "secret", "both"}
     assert friday["both"] == friday["treatment"]
-    assert absent_events(path, PLACE, CLOCK, 24) == ["outing", "neither"]
+    assert names_of(absent_events(path, PLACE, CLOCK, 24)) == ["outing", "neither"]
     saturday = {p.name: p.event for p in read_events(path, PLACE, later, 24)}
     assert set(saturday) == {"outing", "both", "neither"}
     assert saturday["neither"] == ~saturday["outing"]
     assert saturday["both"] == saturday["outing"] == presence([3, 4], range(24))
-    assert absent_events(path, PLACE, later, 24) == ["treatment", "often", "secret"]
+    assert names_of(absent_events(path, PLACE, later, 24)) == ["treatment", "often", "secret"]
 
 
 def test_files_without_protection_are_refused(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Check a certificate, and say what it means."""
 
-from itertools import accumulate
 from pathlib import Path
 from typing import Annotated
 
@@ -142,12 +141,13 @@ def audit(
 
 def _describe(certificates: list[Certificate], track: pd.DataFrame) -> bool:
     """Tell whether a track is what was released, one part of it under each certificate."""
-    sizes = [len(each.releases) for each in certificates]
-    if sum(sizes) != len(track):
-        return False
-    ends = list(accumulate(sizes))
-    parts = [track.iloc[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-    return all(each.describes(part) for each, part in zip(certificates, parts, strict=True))
+    parts = []
+    for each in certificates:
+        begin, end = each.clock.time_of([each.steps.start, each.steps.stop])
+        parts.append(track[(track["time"] >= begin) & (track["time"] < end)])
+    return sum(map(len, parts)) == len(track) and all(
+        each.describes(part) for each, part in zip(certificates, parts, strict=True)
+    )
 
 
 def explain(

@@ -32,13 +32,13 @@ from priste.report.model_map import draw_model_map
 from priste.storage.atomic_files import AtomicFiles, atomic_file
 from priste.storage.limits import MAX_STEPS, at_most
 from priste.tracks import LocalMap, Model, as_track, fit_model, load_model
-from priste.tracks.certificate import in_words
 from priste.tracks.files import checked_suffix, write_as
 from priste.tracks.habits import HABITS
 from priste.tracks.held_out import Base
 from priste.tracks.model import PREDICTED, PREDICTED_BEFORE, PREDICTED_USUAL
 from priste.tracks.model_file import write_model
 from priste.tracks.seen import DAYS, USERS
+from priste.tracks.steps import duration
 from priste.tracks.windows import day_start
 
 FEW_MOVES, FEW_CELLS = 100, 5
@@ -161,7 +161,7 @@ def fit(
         as_json(result)
         return
     say(account)
-    say(f"\n{result['map']}, steps of {in_words(model.step)}")
+    say(f"\n{result['map']}, steps of {duration(model.step)}")
     south, west, north, east = model.place.corners
     say(
         f"from {south:.3f}, {west:.3f} to {north:.3f}, {east:.3f} (latitude, longitude); "

@@ -104,6 +104,8 @@ def read_tracks(
                 table.assign(track=f"{i}/" + table["track"]) for i, table in enumerate(tables)
             ]
         table = pd.concat(tables, ignore_index=True)
+        if since and until and moment(since, day_zone) >= moment(until, day_zone):
+            raise TrackError(f"--from {shown(since)} is not before --until {shown(until)}")
         if since is not None:
             table = table[~(table["time"] < moment(since, day_zone))]
         if until is not None:
@@ -112,7 +114,9 @@ def read_tracks(
             raise TrackError("no fixes lie between --from and --until")
         kept, account = clean(table)
     if kept.empty:
-        raise TrackError(f"no fix can be used:\n{account}")
+        swapped = table["latitude"].abs().max() > 90 and table["longitude"].abs().max() <= 90
+        hint = "\nlatitude and longitude may have changed places: say --column" if swapped else ""
+        raise TrackError(f"no fix can be used:\n{account}{hint}")
     return kept, account
 
 

@@ -33,6 +33,7 @@ from priste.cli.options import (
 )
 from priste.errors import ProtectionError, TrackError
 from priste.mechanisms import Mechanism
+from priste.protection import names_of
 from priste.report.delivery import Delivery
 from priste.stream.parts import DEFAULT_RHO, default_calibration
 from priste.tracks import expose_track, load_model, protect_track
@@ -214,6 +215,8 @@ def protect(
     json: Json = False,
 ) -> None:
     """Release a track such that no observer's odds on an event change by more than its ε allows."""
+    if stream is not None and not stream.parent.is_dir():
+        raise TrackError(f"{stream.parent} is not a folder: make it, or choose another --stream")
     source = _written_like(track)
     delivery = Delivery(
         source.with_name(f"{source.stem}.protected{source.suffix}") if out is None else out,
@@ -249,9 +252,9 @@ def protect(
             model_has_seen_these_days=seen,
         )
     certificate, accuracy = result.certificate, result.accuracy
-    absent = () if stream else result.stream.absent(events)
-    warnings = [] if stream else _warnings(delivery.others(certificate.model))
-    warnings += result.stream.hours_elsewhere(events)
+    absent = names_of(result.absent)
+    warnings = [] if stream else _warnings(*delivery.others(certificate))
+    warnings += result.stream.hours_elsewhere(events) + result.stream.grown(events)
     with working("writing"):
         delivery.write(
             result,
@@ -303,6 +306,11 @@ def protect(
     if not hide_events:
         say("         (it names the events, not whether they happened; see --hide-events)")
     say(f"Private: {delivery.private}/ ({accuracy.in_words()})")
+    if accuracy.released > accuracy.usual:
+        say(
+            f"         (the usual place at each hour would be {accuracy.usual:.2f} km off: "
+            f"this track says hardly more than your habits)"
+        )
     if result.continued is not None:
         say(f"Stream:  {stream}, which goes on at {result.continued.end:%Y-%m-%d %H:%M}; keep it")
         say("         (a day of a stream has no report page; `priste explain` shows its account)")
@@ -312,12 +320,20 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _warnings(others: list[Path]) -> list[str]:
-    """Return what to say about certificates of other days."""
-    if not others:
-        return []
-    names = listing([other.name for other in others], 3)
-    return [
-        f"{names}: made under the same model as this release. Protected apart, such days may "
-        f"together tell more than ε about an event of either; use --stream to protect them as one"
-    ]
+def _warnings(same_time: list[Path], same_model: list[Path]) -> list[str]:
+    """Return what to say about certificates of the same time and of other days."""
+    remarks = []
+    if same_time:
+        names = listing([each.name for each in same_time], 3)
+        remarks.append(
+            f"{names}: of the same time as this release. Whoever sees both may learn more than "
+            f"either promises; share one of them only"
+        )
+    if same_model:
+        names = listing([each.name for each in same_model], 3)
+        remarks.append(
+            f"{names}: made under the same model as this release. Protected apart, such days may "
+            f"together tell more than ε about an event of either; use --stream to protect them as "
+            f"one"
+        )
+    return remarks

@@ -5,13 +5,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from priste.errors import CertificateError, PristeError, TrackError
+from priste.errors import PristeError, TrackError
 from priste.report.findings import Findings
 from priste.report.page import report_files, write_report
-from priste.storage import plain_json
 from priste.storage.atomic_files import AtomicFiles
-from priste.storage.limits import MAX_MARKUP_BYTES
-from priste.tracks.certificate_file import to_text
+from priste.tracks.certificate import Certificate
+from priste.tracks.certificate_file import load_certificate, to_text
 from priste.tracks.cleaning import Account
 from priste.tracks.files import checked_suffix, write_as
 from priste.tracks.names import short
@@ -56,17 +55,24 @@ class Delivery:
             *report_files(self.private / "report.html"),
         ]
 
-    def others(self, model: str) -> list[Path]:
-        """Return the certificates beside this one that were made under the same model.
+    def others(self, certificate: Certificate) -> tuple[list[Path], list[Path]]:
+        """Return the certificates beside this one that go together badly with it.
 
+        First those of releases of the same time, then others that were made under the same model.
         What they are about and what is delivered here may together tell more than each promises.
         """
-        found = []
+        same_time, same_model = [], []
         beside = sorted(self.track.parent.glob("*.certificate.json"))
         for path in beside[:MAX_BESIDE]:
-            if path.resolve() != self.certificate.resolve() and _model_of(path) == model:
-                found.append(path)
-        return found
+            if path.resolve() == self.certificate.resolve():
+                continue
+            with suppress(PristeError):
+                other = load_certificate(path)
+                if _overlap(other, certificate):
+                    same_time.append(path)
+                elif other.model == certificate.model:
+                    same_model.append(path)
+        return same_time, same_model
 
     def write(
         self,
@@ -102,7 +108,7 @@ class Delivery:
         _refuse_visible(self.private)
         files.make_folder(self.private, private=True)
         full = result.certificate
-        shown = full.without_events() if hide_events else full
+        shown = full.without_events(result.absent) if hide_events else full
         written = [self.track, self.certificate]
         for name, text in (
             ("diary.csv", result.diary.to_csv(index=False)),
@@ -125,12 +131,10 @@ class Delivery:
             files.remove(stale)
 
 
-def _model_of(path: Path) -> object:
-    """Return the model that a certificate names; None where there is none to be read."""
-    with suppress(PristeError):
-        content = plain_json.read(path, MAX_MARKUP_BYTES, CertificateError)
-        return content.get("model") if isinstance(content, dict) else None
-    return None
+def _overlap(one: Certificate, other: Certificate) -> bool:
+    """Tell whether two certificates are about some of the same time."""
+    spans = [c.clock.time_of([c.steps.start, c.steps.stop]) for c in (one, other)]
+    return bool(max(begin for begin, _ in spans) < min(end for _, end in spans))
 
 
 def _refuse_visible(folder: Path) -> None:

@@ -102,7 +102,7 @@ class Findings:
         events = tuple(EventFinding.of(verdict, private=private) for verdict in verdicts)
         if not private:
             return cls(model, certificate, events)
-        begins = events[0].steps[0]
+        begins = events[0].steps[0] if events else 0
         shown_at = min((step for step in track.emissions if step >= begins), default=None)
         return cls(
             model,

@@ -38,7 +38,7 @@ from priste.tracks.model import Model
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
 from priste.tracks.recipe import Recipe
-from priste.tracks.steps import Clock
+from priste.tracks.steps import Clock, duration
 from priste.tracks.where_and_when import where_and_when
 from priste.tracks.windows import zone
 from priste.wording import as_factor, promise
@@ -85,9 +85,9 @@ class Certificate:
     def __post_init__(self) -> None:
         names = [checked(name, "a protection", CertificateError) for name in self.names]
         at_most(len(names), MAX_NAMED, "the number of protections", "use fewer", CertificateError)
-        if (not names and self.link is None) or len(set(names)) != len(names):
+        if len(set(names)) != len(names):
             raise CertificateError(
-                f"a certificate needs protections with different names, got {listing(names)}"
+                f"the protections of a certificate have different names, got {listing(names)}"
             )
         if len(self.largest) != (0 if self.withholds_events else len(names)):
             raise CertificateError("a largest loss is needed for each event, and for none withheld")
@@ -197,10 +197,15 @@ class Certificate:
         """Whether the events are left out, so that only their owner can check the promise."""
         return any(isinstance(p.event, Withheld) for p in self.protections)
 
-    def without_events(self) -> "Certificate":
-        """Return the certificate with the events left out and their names replaced by numbers."""
+    def without_events(self, absent: Sequence[Protect] = ()) -> "Certificate":
+        """Return the certificate with the events left out and their names replaced by numbers.
+
+        Promises about `absent` events, which cannot happen in this time, are kept by themselves;
+        named with the others they do not let anybody see on which days there is a secret.
+        """
         cells = {step: (cell, None) for step, (cell, _) in self.releases.items()}
-        hidden = tuple(Protect(Withheld(), p.epsilon, sides=p.sides) for p in self.protections)
+        promised = sorted((p.epsilon, p.sides) for p in (*self.protections, *absent))
+        hidden = tuple(Protect(Withheld(), epsilon, sides=sides) for epsilon, sides in promised)
         link = None if self.link is None else replace(self.link, standings=())
         return replace(self, protections=hidden, largest=(), releases=cells, link=link)
 
@@ -275,11 +280,17 @@ class Certificate:
         """Yield what the certificate means, in words."""
         steps, link = self.steps, self.link
         begin, end = self.clock.time_of([steps.start, steps.stop]).tz_convert(self.time_zone)
+        count = len(self.releases)
         yield (
-            f"{len(self.releases)} places were released for {self.n_steps} steps of "
-            f"{in_words(self.clock.length)}, from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} "
+            f"{count} {'place was' if count == 1 else 'places were'} released for "
+            f"{self.n_steps} steps of "
+            f"{duration(self.clock.length)}, from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} "
             f"({self.time_zone})."
         )
+        if not self.protections and link is None:
+            yield "No protected event can happen in this time: nothing is promised."
+            yield from self._made()
+            return
         waiting = []
         for i, (name, p) in enumerate(self.named()):
             if link is not None and link.standings and link.standings[i].state == "waiting":
@@ -324,6 +335,10 @@ class Certificate:
             "is learned elsewhere: from a second release of this time, or from releases "
             + ("that are not part of this stream." if link else "of the time before or after it.")
         )
+        yield from self._made()
+
+    def _made(self) -> Iterator[str]:
+        """Yield how and by what it was made, and its caveats."""
         yield (
             f"Made with {self.calibration} over {self.mechanism}, distances in km, by "
             f"{self.made_by}, {self.created}; model {self.model[:16]}…."
@@ -356,12 +371,6 @@ def _standing(standing: Standing, epsilon: float, largest: float) -> str:
     if standing.state == "live":
         return f"It is live: {charged}, and {loss}."
     return f"It is settled, no later release can break the promise: {charged}, and {loss}."
-
-
-def in_words(length: pd.Timedelta) -> str:
-    """Return a length of time as people say it."""
-    minutes = length.total_seconds() / 60
-    return f"{minutes:g} minutes" if minutes < 120 else f"{minutes / 60:g} hours"
 
 
 def _short(event: Event) -> str:

@@ -71,8 +71,9 @@ class Account:
     def rows(self) -> list[tuple[str, str]]:
         """Return the account line by line, each number after what it counts."""
         rows = [("fixes read", self.read)]
-        rows += [(f"dropped: {reason}", count) for reason, count in self.dropped.items()]
-        rows += [("kept", self.kept), ("of these, sorted by time", self.moved)]
+        rows += [(f"dropped: {reason}", count) for reason, count in self.dropped.items() if count]
+        rows.append(("kept", self.kept))
+        rows += [("of these, moved to their place in time", self.moved)] if self.moved else []
         return [(what, f"{count:,}") for what, count in rows]
 
     def __str__(self) -> str:

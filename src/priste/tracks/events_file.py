@@ -31,6 +31,7 @@ every day is an event of its own, with the epsilon for each.
 
 import ast
 import datetime
+import math
 from collections.abc import Mapping
 from functools import partial, reduce
 from operator import and_, or_
@@ -41,7 +42,7 @@ import pandas as pd
 
 from priste.checks import cell_set, listing, shown
 from priste.errors import EventError, EventsFileError
-from priste.events import At, Event, at_least, extent, pattern, presence, writable
+from priste.events import At, Event, Withheld, at_least, extent, pattern, presence, writable
 from priste.grid import Region
 from priste.protection import Protect
 from priste.storage import plain_json
@@ -69,16 +70,20 @@ def read_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -
     """Return the protections of an events file, each with its name, for a stream on a map.
 
     An event whose window has no step in the stream, such as one of weekdays on a Saturday, is
-    not there; `absent_events` names those.
+    not there; `absent_events` names those. There may be none left.
     """
     return _opened(path, place, clock, n_steps).protections()
 
 
-def absent_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[str]:
-    """Return the names of protected events that cannot happen during a stream."""
+def absent_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[Protect]:
+    """Return what a file protects and cannot happen during a stream, without saying what it is."""
     file = _opened(path, place, clock, n_steps)
-    wanted = (name for name, table in file.events.items() if "epsilon" in table)
-    return [name for name in wanted if isinstance(file.event(name), bool)]
+    wanted = {name: table for name, table in file.events.items() if "epsilon" in table}
+    return [
+        file.protection(name, table, name, Withheld())
+        for name, table in wanted.items()
+        if isinstance(file.event(name), bool)
+    ]
 
 
 def hours_elsewhere(
@@ -86,7 +91,8 @@ def hours_elsewhere(
 ) -> list[str]:
     """Return a remark on each window with hours in a zone where it is another time than in ours."""
     file, remarks = _opened(path, place, clock, n_steps), []
-    for name in file.windows:
+    used = {table.get("window") for table in file.events.values()}
+    for name in (each for each in file.windows if each in used):
         window = file.window(name)
         if window.opens is None or window.closes is None:
             continue
@@ -102,6 +108,28 @@ def hours_elsewhere(
                 f"which is {here[0]:%H:%M} to {here[1]:%H:%M} in {time_zone}, the model's zone"
             )
     return remarks
+
+
+def grown_regions(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[str]:
+    """Return a remark on each circle that is protected as a far larger area: whole cells."""
+    file, remarks = _opened(path, place, clock, n_steps), []
+    for name, table in file.regions.items():
+        circle = table.get("circle")
+        if not isinstance(circle, dict):
+            continue
+        cells, size = file.region(name, f"regions.{name}"), place.grid.cell_size
+        radius = field(circle, f"regions.{name}.circle", "radius_km", float)
+        if len(cells) * size**2 > _MUCH * math.pi * radius**2:
+            number = f"{len(cells)} cells" if len(cells) > 1 else "a cell"
+            remarks.append(
+                f"region {name!r}, a circle of {radius:g} km, is protected as {number} of "
+                f"{size:.2g} km: being anywhere there counts; a map with smaller cells "
+                f"(fit --bounds, --cells) comes closer"
+            )
+    return remarks
+
+
+_MUCH = 10.0
 
 
 def _opened(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> "Reader":
@@ -140,7 +168,6 @@ class Reader:
         if not self.events:
             raise EventsFileError("the file has no events; add a table [events.NAME]")
         found: list[Protect] = []
-        absent: list[str] = []
         for name, table in self.events.items():
             event = self.event(name)
             if "epsilon" not in table:
@@ -148,7 +175,6 @@ class Reader:
                     raise EventsFileError(f"events.{name}.sides needs an epsilon beside it")
                 continue
             if isinstance(event, bool):
-                absent.append(name)
                 continue
             found += [
                 self.protection(name, table, title, part)
@@ -156,13 +182,7 @@ class Reader:
             ]
             remedy = "use fewer, or leave out each_day"
             at_most(len(found), MAX_NAMED, "the number of protections", remedy, EventsFileError)
-        if absent and not found:
-            raise EventsFileError(
-                f"{listing(absent)} has no step in the stream, which runs from {self.clock.start} "
-                f"to {self.clock.time_of([self.n_steps])[0]}: there is nothing to protect; a "
-                f"stream of many days (--stream) releases such days, too"
-            )
-        if not found:
+        if not any("epsilon" in table for table in self.events.values()):
             raise EventsFileError("no event has an epsilon, so nothing would be protected")
         return found
 
@@ -343,6 +363,8 @@ class Reader:
         where, table = f"windows.{name}", self.windows[name]
         only(table, where, ("from", "to", "days", "start", "end", "time_zone"))
         time_zone = table.get("time_zone", self.time_zone)
+        if time_zone is not None and "time_zone" not in table:
+            in_field("time_zone", zone, time_zone)
         if time_zone is None:
             raise EventsFileError(
                 f'{where} needs a time zone: put time_zone = "Europe/Berlin" (or another) at the '

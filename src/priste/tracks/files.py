@@ -60,7 +60,7 @@ def _read(
     if kind in _JSON:
         frame = _JSON[kind](path, _zone(time_zone))
     elif kind == "csv":
-        frame = csv.read(path, MAX_TRACK_BYTES, numbered=bool(columns))
+        frame = csv.read(path, MAX_TRACK_BYTES, numbered=any(map(str.isdigit, columns.values())))
     else:
         size_of(path, MAX_TRACK_BYTES, TrackError)
         frame = _READERS[kind](path)

@@ -40,7 +40,7 @@ from priste.tracks.held_out import (
 from priste.tracks.local_phase import LocalPhase
 from priste.tracks.places import LocalMap
 from priste.tracks.seen import seen_in
-from priste.tracks.steps import Clock, runs
+from priste.tracks.steps import Clock, duration, runs
 from priste.tracks.windows import day_start, zone
 
 FORMAT = 3
@@ -152,7 +152,7 @@ def fit_model(
     length = _step(step)
     if time_of_day and DAY % length != pd.Timedelta(0):
         raise TrackError(
-            f"a day is not a whole number of steps of {length}, as time_of_day requires"
+            f"a day is not a whole number of steps of {duration(length)}, as time_of_day requires"
         )
     count = whole(habits, "habits", TrackError, least=1)
     at_most(count, MAX_HABITS, "the number of habits", "use fewer (--habits)", TrackError)
@@ -173,7 +173,7 @@ def fit_model(
     if not any(len(run) > 1 for run in days.runs):
         raise TrackError(
             f"there is nothing to fit: the {len(table)} fixes have no two consecutive steps of "
-            f"{length} on the map"
+            f"{duration(length)} on the map"
         )
     bases: list[Base] = ["uniform", "local"] if base is None else [base]
     with warnings.catch_warnings():  # of a whole city most cells are never left: see provenance

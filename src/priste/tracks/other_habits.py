@@ -61,6 +61,6 @@ def in_words(verdict: Verdict) -> str:
     beyond = "" if verdict.kept else ", more than promised to those with the model's habits"
     return (
         f"“{verdict.name}”: promised {verdict.protection.epsilon:g}, realised "
-        f"{verdict.largest:.2f}{beyond}; odds {as_odds(verdict.before)} before, "
-        f"{as_odds(float(verdict.after[-1]))} after"
+        f"{verdict.largest:.2f} at the worst step{beyond}; odds {as_odds(verdict.before)} before, "
+        f"{as_odds(float(verdict.after[-1]))} after the last release"
     )

@@ -12,6 +12,7 @@ _TOKEN = re.compile(
     r'(?P<key>[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|\'[^\'\n]*+\')'
     r"|(?P<dot>[ \t]*+\.[ \t]*+)|(?P<open>[\[{])|(?P<close>[\]}])|[\"'#][^\n]*+|."
 )
+_COMMA = re.compile(r"=[ \t]*+\d++,\d")
 
 
 def read(path: Path, error: type[PristeError]) -> dict[str, Any]:
@@ -20,7 +21,12 @@ def read(path: Path, error: type[PristeError]) -> dict[str, Any]:
     with refusing(f"{path.name} is not TOML", error):
         text = content.decode("utf-8-sig")
         _check(text, error)
-        return tomllib.loads(text.replace("\r\n", "\n"))
+        try:
+            return tomllib.loads(text.replace("\r\n", "\n"))
+        except tomllib.TOMLDecodeError as problem:
+            if _COMMA.search(text) is None:
+                raise
+            raise error(f"{problem}; write decimals with a point, as in 52.5") from None
 
 
 def _check(text: str, error: type[PristeError]) -> None:

@@ -22,7 +22,7 @@ from priste.tracks.accuracy import Accuracy, accuracy_of, distances_to
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_file import digest_of
-from priste.tracks.events_file import absent_events, hours_elsewhere, read_events
+from priste.tracks.events_file import absent_events, grown_regions, hours_elsewhere, read_events
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.seen import SEEN_CAVEAT, days_seen, refuse_seen
@@ -99,8 +99,8 @@ class Stream:
             events = read_events(events, self.model.place, self.clock, self.n_steps)
         return tuple(events)
 
-    def absent(self, events: Events) -> tuple[str, ...]:
-        """Return the names of the events of a file that cannot happen during this stream."""
+    def absent(self, events: Events) -> tuple[Protect, ...]:
+        """Return what a file protects and cannot happen during this stream."""
         if not isinstance(events, str | Path):
             return ()
         return tuple(absent_events(events, self.model.place, self.clock, self.n_steps))
@@ -111,6 +111,12 @@ class Stream:
             return []
         about = self.model.place, self.clock, self.n_steps, self.model.time_zone
         return hours_elsewhere(events, *about)
+
+    def grown(self, events: Events) -> list[str]:
+        """Return remarks on the circles of a file that are much smaller than the cells."""
+        if not isinstance(events, str | Path):
+            return []
+        return grown_regions(events, self.model.place, self.clock, self.n_steps)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,6 +132,8 @@ class ProtectedTrack:
     """The emission matrix at the first release of each event's time, by step."""
     continued: TrackStream | None = None
     """The stream to go on with another day, if there is one: save it with the rest."""
+    absent: tuple[Protect, ...] = ()
+    """What the events file protects and cannot happen on these days; in a stream, nothing."""
 
     def __repr__(self) -> str:
         return f"<ProtectedTrack with {self.certificate!r}>"
@@ -276,8 +284,9 @@ def protect_track(
         caveats=caveats,
     )
     after = None if going is None else going.after(protector, digest_of(certificate))
+    absent = days.absent(events) if going is None else ()
     return ProtectedTrack(
-        days, protector, protections, tuple(releases), certificate, emissions, after
+        days, protector, protections, tuple(releases), certificate, emissions, after, absent
     )
 
 

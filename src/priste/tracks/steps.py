@@ -49,6 +49,16 @@ class Clock:
         return self.start + pd.to_timedelta(np.asarray(steps) * self.length.value, unit="ns")
 
 
+def duration(length: pd.Timedelta) -> str:
+    """Return a length of time as people say it."""
+    seconds = length.total_seconds()
+    for unit, size in (("hour", 3600), ("minute", 60), ("second", 1)):
+        if seconds >= 2 * size or seconds % size == 0 or size == 1:
+            number = f"{seconds / size:g}"
+            return f"{number} {unit}{'' if number == '1' else 's'}"
+    raise AssertionError("seconds are always the last unit")
+
+
 def discretise(
     table: pd.DataFrame,
     place: LocalMap,

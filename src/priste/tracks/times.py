@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from priste.checks import shown
 from priste.errors import TrackError
 from priste.tracks.moments import unit_of
 
@@ -113,7 +114,12 @@ def _naive(
     text: "pd.Series[Any]", time_format: str | None, where: str, notes: list[str]
 ) -> "pd.Series[Any]":
     if time_format is not None:
-        return pd.to_datetime(text, format=time_format, errors="coerce")
+        found = pd.to_datetime(text, format=time_format, errors="coerce")
+        if found.isna().all() and text.notna().any():
+            first = shown(str(text.dropna().iloc[0]))
+            problem = f"no time of {where} fits time_format={time_format!r}, such as {first}"
+            raise TrackError(problem)
+        return found
     naive = pd.to_datetime(text, format="ISO8601", errors="coerce")
     unread = naive.isna()
     if not unread.any():
@@ -145,16 +151,21 @@ def _format_of(text: "pd.Series[Any]", where: str) -> str | None:
         if not day_first and not any(int(m[3]) > 12 for m in sample):
             raise TrackError(
                 f"times of {where} such as {first[0].strip()!r} may begin with the day or with the "
-                f"month; say which with time_format='%d{sign}%m{sign}{year} %H:%M:%S' or "
-                f"time_format='%m{sign}%d{sign}{year} %H:%M:%S'"
+                f"month; say which with time_format='%d{sign}%m{sign}{year}{_clock_of(first)}' or "
+                f"time_format='%m{sign}%d{sign}{year}{_clock_of(first)}'"
             )
         date = f"%d{sign}%m{sign}{year}" if day_first else f"%m{sign}%d{sign}{year}"
-    if first[5] is None:
-        return date
-    clock = "%I:%M" if first[7] else "%H:%M"
-    if first[6]:
-        clock += ":%S" + (".%f" if "." in first[6] else "")
-    return f"{date} {clock}{' %p' if first[7] else ''}"
+    return date + _clock_of(first)
+
+
+def _clock_of(parts: re.Match[str]) -> str:
+    """Return the format of the time of day, after a space; nothing if there is none."""
+    if parts[5] is None:
+        return ""
+    clock = "%I:%M" if parts[7] else "%H:%M"
+    if parts[6]:
+        clock += ":%S" + (".%f" if "." in parts[6] else "")
+    return f" {clock}{' %p' if parts[7] else ''}"
 
 
 def _in_words(written: str) -> str:
