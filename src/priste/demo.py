@@ -131,8 +131,11 @@ def tell(out: Path, seed: int) -> Iterator[str]:
     path = [-1 if cell is None else cell for cell in stream.cells]
     happened = "did happen" if result.protections[0].event.holds(path) else "did not happen"
     yield f"  (in truth it {happened})"
-    blind, error = float(grid.distances.mean()), float(result.errors.mean())
-    yield f"The price: mean error {error:.2f} km; a random cell has {blind:.2f} km.\n"
+    price = result.accuracy
+    yield (
+        f"The price: mean error {price.released:.2f} km. The noise alone has {price.noise:.2f} km, "
+        f"the usual place at each hour {price.usual:.2f}, a cell at random {price.blind:.2f}.\n"
+    )
     page = private / "report.html"
     yield f"Reports: {page} (private), {delivery.page} (public)"
     yield "The seed makes it reproducible; without one the system's randomness is used."

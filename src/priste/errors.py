@@ -45,6 +45,10 @@ class TrackError(PristeError, ValueError):
     """A track that cannot be read, understood or written."""
 
 
+class NoFixesError(TrackError):
+    """A track file without a fix."""
+
+
 class EventsFileError(PristeError, ValueError):
     """An events file with a field that cannot be understood."""
 

@@ -208,7 +208,8 @@ def atoms(event: Event) -> Iterator[At]:
             pending.extend(part.events)
         elif isinstance(part, Withheld):
             raise EventError(
-                "this event is withheld: ask its owner for a certificate that names it"
+                "this event is withheld: the certificate that names it is with its owner, in the "
+                "private folder"
             )
         else:
             raise EventError(f"an event is made of at, presence, pattern, ...; got {part!r}")

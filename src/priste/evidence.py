@@ -206,8 +206,16 @@ class Evidence:
 
     def advance(self) -> "Evidence":
         """Return the evidence at the next step, before its release."""
-        mobility, step = self.model.mobility, self.step + 1
-        tensor, exponents = carried(self.tensor, self.exponents, mobility, self.step, self.released)
+        return self.leap(self.step + 1, self.model.mobility.transition(self.step))
+
+    def leap(self, step: int, transition: Matrix) -> "Evidence":
+        """Return the evidence at a later `step`, before its release; `transition` leads there.
+
+        In between nothing may be released, and the event may be about no step.
+        """
+        mobility = self.model.mobility
+        past = self.tensor, self.exponents
+        tensor, exponents = carried(*past, mobility.cell_of_state, transition, self.released)
         tensor = self.model.read(step, tensor)
         return replace(self, step=step, tensor=tensor, exponents=exponents, released=None)
 
@@ -245,20 +253,19 @@ class Evidence:
 def carried(
     tensor: Array,
     exponents: NDArray[np.int64],
-    mobility: Mobility,
-    step: int,
+    cell_of_state: NDArray[np.intp],
+    transition: Matrix,
     released: Array | None,
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Return weights (belief, world, state) at `step` carried to the next, and their exponents.
+    """Return weights (belief, world, state) carried on by a transition, and their exponents.
 
-    `released` is the column of what was released at the step, if anything was.
+    `released` is the column of what was released before, if anything was.
     """
     beliefs, worlds, states = tensor.shape
-    transition = mobility.transition(step)
     flat = tensor.reshape(beliefs * worlds, states)
     if released is None:
         return product(flat, transition).reshape(tensor.shape), exponents
-    by_state = released[mobility.cell_of_state]
+    by_state = released[cell_of_state]
     if len(flat) < states:  # fewer numbers to multiply than the matrix has rows
         flat = flat * by_state
     else:

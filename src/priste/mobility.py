@@ -96,6 +96,12 @@ class Mobility:
         return self._matrices[step]
 
     @property
+    def only(self) -> Matrix | None:
+        """The matrix of every step, if there is one for all of them."""
+        one = self._function is None and self._repeats and len(self._matrices) == 1
+        return self._matrices[0] if one else None
+
+    @property
     def matrices(self) -> tuple[Matrix, ...]:
         """The matrices of all steps or of one period; a function of the step has none to show."""
         if self._function is not None:

@@ -316,7 +316,7 @@ def test_fit_and_simulate_make_a_model_and_tracks_from_it(run: Run, tmp_path: Pa
     assert ended.code == 0, ended.err
     assert ended.json["account"]["read"] == 240
     assert ended.json["fixes"] == 120
-    assert "5 with fixes" in ended.json["days"]
+    assert "5 days with fixes" in ended.json["days"]
     learned = load_model(model)
     assert learned.fingerprint == ended.json["fingerprint"]
     assert stat.S_IMODE(model.stat().st_mode) == 0o600
@@ -345,7 +345,7 @@ def test_one_time_zone_is_that_of_the_model_and_of_times_without_one(
     fitted = run(*words, tmp_path / "model.npz", "--time-zone", city.ZONE, "--json")
     assert fitted.code == 0, fitted.err
     assert load_model(tmp_path / "model.npz").time_zone == city.ZONE
-    assert fitted.json["days"] == "2024-05-06 to 2024-05-08, 3 with fixes"
+    assert fitted.json["days"] == "2024-05-06 to 2024-05-08, 3 days with fixes"
 
 
 def test_the_demo_runs_as_a_command(run: Run, tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ def test_a_day_off_the_map_is_released_and_its_error_is_said(run: Run, desk: Pat
     words = "protect", desk / "day.csv", "-m", desk / "model.npz", "-e", desk / "events.toml"
     ended = run(*words)
     assert ended.code == 0, ended.err
-    assert re.search(r"1 fixes off the map, 1 shown (as away|on it, .* 5\d\d\.\d km)", ended.out)
+    assert re.search(r"1 fix off the map, 1 shown (as away|on it, .* 5\d\d\.\d km)", ended.out)
     assert "mean error" not in ended.out
     told = run(*words, "--force", "--json").json["private"]
     assert told["mean error km"] is None
@@ -510,7 +510,7 @@ def test_a_model_of_another_version_says_so(run: Run, desk: Path) -> None:
     _of_another_version(desk / "model.npz")
     ended = run("simulate", "-m", desk / "model.npz", "-o", desk / "fake.csv")
     assert ended.code == 3
-    assert "has format 4, this version reads format 3" in " ".join(ended.err.split())
+    assert "was made by another version (format 4, this one reads 3)" in " ".join(ended.err.split())
     assert not (desk / "fake.csv").exists()
 
 
@@ -650,7 +650,7 @@ def test_a_set_of_habits_is_fitted_protected_and_held_against_other_days(
     assert "An observer who learned this person from the tracks given (not promised)" in told.out
     numbers = run(*against, "--json").json["other habits"]
     for name in ("treatment", "odd"):
-        assert f"realised {numbers[name]['realised']:.2f}" in told.out
+        assert f"a loss of {numbers[name]['realised']:.2f}" in told.out
     page = (tmp_path / "day.private" / "report.html").read_text()
     assert "had learned this person from these very days" in page
 
@@ -678,7 +678,9 @@ def test_a_day_without_events_is_released_and_hides_as_well_as_others(run: Run, 
     assert promised[0] == promised[1]
     assert len(promised[0][1]) == 2
     assert "No protected event can happen in this time: nothing is promised" in ended.out
-    assert "not on these days, so nothing is promised about it: treatment, odd" in ended.out
+    assert "not on these days, so nothing is promised about it: treatment, odd; the public" in (
+        ended.out
+    )
 
 
 def test_two_releases_of_one_time_are_warned_about(run: Run, desk: Path) -> None:
@@ -686,6 +688,16 @@ def test_two_releases_of_one_time_are_warned_about(run: Run, desk: Path) -> None
     assert run(*words, "--json").json["warnings"] == []
     again = run(*words, "-o", desk / "again.csv", "--json").json["warnings"]
     assert "day.protected.certificate.json: of the same time as this release" in again[0]
+    both = run(*words, "-o", desk / "both.csv", "--stream", desk / "me.stream", "--json")
+    assert "again.certificate.json" in both.json["warnings"][0]
+    write(city.days(10, 12), desk / "two.csv")
+    words = "protect", desk / "two.csv", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    longer = run(*words, "-o", desk / "longer.csv", "--json").json["warnings"]
+    assert "of the same time" in longer[0]
+    second = "--from", "2024-05-17", "-o", desk / "second.csv", "--json"
+    later = run(*words, *second).json["warnings"]
+    assert "longer.certificate.json: of the same time" in later[0]
+    assert "again.certificate.json" in later[1]
 
 
 @pytest.mark.parametrize(
@@ -739,3 +751,19 @@ def test_a_gpx_track_with_somebody_away_is_the_one_that_was_released(run: Run, d
     assert run(*audit, desk / "trip.protected.gpx").code == 0
     write(released.iloc[1:], desk / "other.gpx")
     assert run(*audit, desk / "other.gpx").code == 3
+
+
+@pytest.mark.parametrize("suffix", [".gpx", ".plt", ".geojson", ".csv"])
+def test_a_day_wholly_away_is_released_and_checked_in_any_format(
+    run: Run, desk: Path, suffix: str
+) -> None:
+    save_model(city.traveller(), desk / "model.npz")
+    write(city.days(10, 11).iloc[20:22].assign(latitude=48.14, longitude=11.58), desk / "trip.csv")
+    out = desk / f"shared{suffix}"
+    paths = "-m", desk / "model.npz", "-e", desk / "events.toml", "-o", out
+    ended = run("protect", desk / "trip.csv", *paths, "--seed", 0)
+    assert "2 places were released, 2 of them as away," in ended.out
+    assert ("there it is a gap" in ended.out) == (suffix in (".gpx", ".plt"))
+    audit = "audit", desk / "shared.certificate.json", "-m", desk / "model.npz", "--track"
+    assert run(*audit, out).code == 0
+    assert run(*audit, desk / "day.gpx").code == 3

@@ -168,3 +168,17 @@ def test_what_a_stream_cannot_do_is_said(run: Run, desk: Path) -> None:
     ended = run("explain", desk / "me.stream")
     assert ended.code == 3
     assert "is not the file of a stream" in " ".join(ended.err.split())
+
+
+def test_hidden_certificates_of_a_stream_promise_the_same_on_every_day(
+    run: Run, desk: Path
+) -> None:
+    """Neither what waits nor what is settled is to be seen, nor that nothing is there."""
+    promised = []
+    for day in ("mon", "tue"):
+        stream = "--stream", desk / "me.stream", "--hide-events"
+        assert run(*words(desk, day, *stream)).code == 0
+        hidden = json.loads((desk / f"{day}.protected.certificate.json").read_text())
+        promised.append(hidden["protections"])
+    assert promised[0] == promised[1]
+    assert len(promised[0]) == len({p["epsilon"] for p in promised[0]})

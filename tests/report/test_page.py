@@ -160,7 +160,7 @@ def test_a_report_says_how_often_somebody_was_away(tmp_path: Path) -> None:
         write_report(Findings.of(result), page)
         text = text_of(page)
         assert f"released as away: {result.released['away'].sum()} of 24 times" in text
-        assert "(“away”: " in text
+        assert "(and “away” with probability " in text
         assert f"fixes off the map||{leaving}: " in text
         shown = result.accuracy.on_map > result.accuracy.shown_away
         assert ("mean distance from the fix" in text) == shown

@@ -87,7 +87,7 @@ def test_who_is_shown_as_away_is_counted_and_is_no_distance() -> None:
         place, fixes, [0, 1], [12, elsewhere], [elsewhere, 0], noise, city.model().mobility
     )
     assert (shown.shown_away, shown.known_away) == (1, 0)
-    assert repr(shown).startswith("<Accuracy: 1 of 1 fixes on the map shown as away; 1 fixes off")
+    assert repr(shown).startswith("<Accuracy: 1 of 1 fixes on the map shown as away; 1 fix off")
     assert [what for what, _ in shown.rows()][-2:] == [
         "fixes on the map shown as away",
         "fixes off the map",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -21,8 +22,11 @@ from priste import (
     NearPrior,
     OptimalRemap,
     PlanarLaplace,
+    Protect,
     Retry,
+    at,
     posterior_odds,
+    presence,
     prior_odds,
     privacy_loss,
 )
@@ -190,7 +194,7 @@ def test_the_events_can_be_withheld(track: ProtectedTrack) -> None:
     assert "treatment" not in text
     assert "presence" not in text
     assert "tickets" not in text
-    with pytest.raises(EventError, match="event is withheld: ask its owner"):
+    with pytest.raises(EventError, match="event is withheld: the certificate that names it"):
         hidden.check(city.model())
 
 
@@ -346,10 +350,22 @@ def test_a_track_with_somebody_away_is_known_from_every_format(
     known = moved["latitude"].first_valid_index()
     moved.loc[known, ["latitude", "longitude"]] = 48.1, 11.6
     assert not certificate.describes(moved)
+    moved.loc[known, ["latitude", "longitude"]] = 95.0, 11.6
+    assert not certificate.describes(moved)
     moved.loc[known, ["latitude", "longitude"]] = np.nan
     assert not certificate.describes(moved)
     if len(back) == 24:
         assert not certificate.describes(back.assign(latitude=52.52, longitude=13.4))
+        gone = back["latitude"].isna().to_numpy()
+        assert gone.any()
+        assert not certificate.describes(back.assign(latitude=back["latitude"].fillna(52.52)))
+        assert not certificate.describes(back[~gone | (np.cumsum(gone) > 1)])  # one is missing
+        later = back["time"].where(~gone, back["time"] + pd.Timedelta("1h"))
+        assert not certificate.describes(back.assign(time=later))
+        assert not certificate.describes(pd.concat([back[~gone], back[gone]]))
+        assert certificate.describes(back[~gone].drop(columns="away"))
+    if "away" in back:
+        assert not certificate.describes(back.assign(away=~back["away"].astype(bool)))
 
 
 def test_a_gpx_track_ends_a_segment_while_somebody_is_away(
@@ -427,7 +443,7 @@ def test_a_certificate_states_the_losses_it_was_released_with(track: ProtectedTr
         assert largest - 1e-12 <= stated <= largest + 2 * charged + 1e-12
     written = [p["largest_loss"] for p in to_json(track.certificate)["protections"]]
     assert written == list(track.certificate.largest)
-    assert f"While it was tracked the loss was at most {written[0]:.4f}." in str(track.certificate)
+    assert f"While it was tracked the loss was at most {written[0]:.4f};" in str(track.certificate)
     assert track.certificate.without_events().largest == ()
 
 
@@ -515,3 +531,51 @@ def test_an_algorithm_that_priste_does_not_have_is_not_built(
     other = replace(track.certificate, calibration=Recipe.from_json(settings))
     with pytest.raises(CertificateError, match=message):
         other.protector(city.model())
+
+
+def test_hidden_promises_are_the_same_whatever_can_happen() -> None:
+    """Each once, in the order of ε: neither how many events there are is told, nor which."""
+    here, there = Protect(at(3, 5), 0.7), Protect(at(4, 6), 0.2, sides="event")
+    day = city.days(10, 11).head(3)
+    hidden = [
+        protect_track(day, city.model(), protections, seed=0).certificate.without_events(asked)
+        for protections, asked in (
+            ([here], [there]),
+            ([there, replace(here, name="again")], [here]),
+            ([], [here, there]),
+        )
+    ]
+    for certificate in hidden:
+        promised = [(p.epsilon, p.sides) for p in certificate.protections]
+        assert promised == [(0.2, "event"), (0.7, "both")]
+        assert certificate.names == ["event 1", "event 2"]
+        assert certificate.withholds_events
+
+
+def test_a_day_without_events_hides_that_there_are_none(tmp_path: Path) -> None:
+    whole = protect_track(city.days(10, 11).head(3), city.model(), [], seed=0).certificate
+    assert whole.check(city.model()).kept
+    assert not whole.withholds_events
+    hidden = whole.without_events()
+    assert hidden.withholds_events
+    save_certificate(hidden, tmp_path / "c.json")
+    assert "tickets" not in (tmp_path / "c.json").read_text()
+    assert load_certificate(tmp_path / "c.json").protections == ()
+
+
+@pytest.mark.parametrize("by_the_hour", [False, True])
+def test_silence_is_crossed_in_leaps_and_nothing_changes(by_the_hour: bool) -> None:
+    """Against the loss and the odds step by step, with releases far apart and an event between."""
+    random = np.random.default_rng(4)
+    matrices = random.dirichlet(np.ones(5), (3 if by_the_hour else 1, 5))
+    mobility = Mobility(list(matrices), random.dirichlet(np.ones(5)), repeat=True)
+    columns = [np.ones(5) for _ in range(40)]
+    for step in (0, 7, 8, 21, 33) if by_the_hour else (3, 11, 12, 30):
+        columns[step] = random.uniform(0.2, 1, 5)
+    event = presence({1, 2}, [9, 10, 14])
+    prior = NearPrior(mobility.initial, 0.3)
+    found = certificate_check.check_releases([Protect(event, 1.0)], [mobility], columns, prior)
+    (verdict,) = found.verdicts
+    loss = privacy_loss(event, mobility, columns, prior=prior)
+    np.testing.assert_allclose(verdict.losses, loss, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(verdict.after, posterior_odds(event, mobility, columns), rtol=1e-11)

@@ -5,9 +5,8 @@ import pytest
 
 from priste import Grid, Protect, at, at_least, pattern, presence
 from priste.errors import EventsFileError
-from priste.protection import names_of
 from priste.tracks import Clock, LocalMap, read_events
-from priste.tracks.events_file import absent_events, grown_regions, hours_elsewhere
+from priste.tracks.events_file import absent_events, asked_events, grown_regions, hours_elsewhere
 from priste.tracks.where_and_when import where_and_when
 
 PLACE = LocalMap(Grid(10, 10, cell_size=1.0), 52.5, 13.4)
@@ -173,8 +172,10 @@ def test_mistakes_are_named_with_their_field(
 
 def test_there_may_be_no_event_on_a_day(tmp_path: Path) -> None:
     assert load(tmp_path, GOOD, n_steps=5) == []
-    absent = absent_events(tmp_path / "events.toml", PLACE, CLOCK, 5)
-    assert [(p.name, p.epsilon, p.sides) for p in absent] == [
+    path = tmp_path / "events.toml"
+    assert absent_events(path, PLACE, CLOCK, 5) == ["treatment", "often", "secret"]
+    asked = asked_events(path, PLACE, CLOCK)
+    assert [(p.name, p.epsilon, p.sides) for p in asked] == [
         ("treatment", 0.5, "both"),
         ("often", 1.0, "event"),
         ("secret", 0.7, "both"),
@@ -222,12 +223,12 @@ epsilon = 0.4
     friday = {p.name: p.event for p in load(tmp_path, weekend, n_steps=24)}
     assert set(friday) == {"treatment", "often", "secret", "both"}
     assert friday["both"] == friday["treatment"]
-    assert names_of(absent_events(path, PLACE, CLOCK, 24)) == ["outing", "neither"]
+    assert absent_events(path, PLACE, CLOCK, 24) == ["outing", "neither"]
     saturday = {p.name: p.event for p in read_events(path, PLACE, later, 24)}
     assert set(saturday) == {"outing", "both", "neither"}
     assert saturday["neither"] == ~saturday["outing"]
     assert saturday["both"] == saturday["outing"] == presence([3, 4], range(24))
-    assert names_of(absent_events(path, PLACE, later, 24)) == ["treatment", "often", "secret"]
+    assert absent_events(path, PLACE, later, 24) == ["treatment", "often", "secret"]
 
 
 def test_files_without_protection_are_refused(tmp_path: Path) -> None:
@@ -311,6 +312,13 @@ def test_an_event_may_be_about_what_is_off_the_map(tmp_path: Path) -> None:
     assert both.startswith("off the map or within 0.7 km of 52.4")
     with pytest.raises(EventsFileError, match=r"the map has no cell .* \(--elsewhere\)"):
         read_events(path, PLACE, CLOCK, 24)
-    path.write_text(AWAY.replace("true", "false"))
-    with pytest.raises(EventsFileError, match=r"regions.away.elsewhere can only be true"):
-        read_events(path, WIDE, CLOCK, 24)
+    for value in ("false", "1", '"yes"'):
+        path.write_text(AWAY.replace("true", value))
+        with pytest.raises(EventsFileError, match=r"regions.away.elsewhere can only be true"):
+            read_events(path, WIDE, CLOCK, 24)
+
+
+def test_exchanged_coordinates_of_a_circle_are_suspected(tmp_path: Path) -> None:
+    text = GOOD.replace("latitude = 52.5", "latitude = 113.4")
+    with pytest.raises(EventsFileError, match="has it changed places with the longitude"):
+        load(tmp_path, text)

@@ -123,7 +123,7 @@ def test_an_observer_from_other_days_is_told_apart(certificates: list[Certificat
         prior = KnownPrior(mobility.initial)
         losses = privacy_loss(verdict.protection.event, mobility, columns, prior=prior)
         assert verdict.largest == pytest.approx(losses.max(), abs=1e-9)
-        assert f"realised {verdict.largest:.2f}" in in_words(verdict)
+        assert f"a loss of {verdict.largest:.2f}" in in_words(verdict)
 
 
 def test_who_saw_these_very_days_knows_where_they_lead() -> None:

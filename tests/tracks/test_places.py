@@ -136,6 +136,14 @@ def test_points_off_the_map_are_handled_as_chosen() -> None:
     assert BEIJING.covers([39.925, 50.0], [116.4, 116.4]).tolist() == [True, False]
 
 
+def test_the_border_belongs_to_the_map() -> None:
+    """To the last digit, as it does for the cells."""
+    x, y = np.array([0.0, 38.0, 0.0, 38.0]), np.array([0.0, 38.0, 38.0, 0.0])
+    assert BEIJING._holds(x, y).all()
+    assert not BEIJING._holds(np.nextafter(x, [-1, 99, -1, 99]), y).any()
+    assert (BEIJING.grid.cell_at(x, y) >= 0).all()
+
+
 @pytest.mark.parametrize("outside", ["refuse", "clamp", "drop"])
 def test_points_off_the_map_are_elsewhere_where_there_is_such_a_cell(outside: Outside) -> None:
     place = LocalMap(replace(BEIJING.grid, elsewhere=True), BEIJING.latitude, BEIJING.longitude)

@@ -152,7 +152,7 @@ def fit(
         "picture": str(drawn) if picture else None,
         "fingerprint": model.fingerprint,
         "map": f"{grid.rows} × {grid.columns} cells of {grid.cell_size:.3g} km",
-        "days": f"{days.min()} to {days.max()}, {days.nunique()} with fixes",
+        "days": f"{days.min()} to {days.max()}, {days.nunique()} days with fixes",
         **{k: v for k, v in model.provenance.items() if k not in (DAYS, USERS)},
         "has seen": {k: model.provenance[k] for k in (DAYS, USERS) if k in model.provenance},
         "account": account.to_json(),
@@ -206,7 +206,8 @@ def _say_choice(model: Model) -> None:
         gain = about[PREDICTED] - about[PREDICTED_BEFORE]
         say(
             f"held-out days: {about[PREDICTED]:.3f} nats per move, {gain:+.3f} over a uniform base "
-            f"with smoothing 1; {about[PREDICTED_USUAL]:.3f} for who knows the usual places only"
+            f"with smoothing 1; somebody who knows the usual places only: "
+            f"{about[PREDICTED_USUAL]:.3f}"
         )
 
 

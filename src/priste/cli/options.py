@@ -104,6 +104,8 @@ def read_tracks(
                 table.assign(track=f"{i}/" + table["track"]) for i, table in enumerate(tables)
             ]
         table = pd.concat(tables, ignore_index=True)
+        local = table["time"].dt.tz_convert(known_zone(day_zone)).dropna()
+        span = f"from {local.min():%Y-%m-%d} to {local.max():%Y-%m-%d}" if len(local) else "undated"
         if since and until and moment(since, day_zone) >= moment(until, day_zone):
             raise TrackError(f"--from {shown(since)} is not before --until {shown(until)}")
         if since is not None:
@@ -111,7 +113,7 @@ def read_tracks(
         if until is not None:
             table = table[~(table["time"] >= moment(until, day_zone))]
         if table.empty:
-            raise TrackError("no fixes lie between --from and --until")
+            raise TrackError(f"no fixes lie between --from and --until; they are {span}")
         kept, account = clean(table)
     if kept.empty:
         swapped = table["latitude"].abs().max() > 90 and table["longitude"].abs().max() <= 90

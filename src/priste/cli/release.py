@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import pandas as pd
 import typer
 
 from priste.calibration import Calibration, EveryOutput
@@ -33,7 +34,6 @@ from priste.cli.options import (
 )
 from priste.errors import ProtectionError, TrackError
 from priste.mechanisms import Mechanism
-from priste.protection import names_of
 from priste.report.delivery import Delivery
 from priste.stream.parts import DEFAULT_RHO, default_calibration
 from priste.tracks import expose_track, load_model, protect_track
@@ -89,6 +89,7 @@ def quantify(
         )
         return
     say(f"Against {Adversary(adversary, rho)}; one random stream. Private: do not share.")
+    say("Of each event, the steps at which the loss changes most.")
     for exposure in found:
         local = exposure.times.tz_convert(learned.time_zone)
         when = {step: f"step {step}, {local[step]:%Y-%m-%d %H:%M}" for step in range(len(local))}
@@ -101,7 +102,8 @@ def quantify(
         crossed = exposure.crossed
         say(f"  first beyond ε at {when[crossed]}" if crossed is not None else "  never beyond ε")
         say("    step  time              loss     odds of an observer who believes the model")
-        for step in _turning_points(exposure.losses):
+        named = {worst} if crossed is None else {worst, crossed}
+        for step in sorted(named.union(_turning_points(exposure.losses))):
             odds = as_odds(float(exposure.after[step]))
             say(
                 f"    {step:4d}  {local[step]:%Y-%m-%d %H:%M}  {exposure.losses[step]:7.4f}  {odds}"
@@ -252,8 +254,9 @@ def protect(
             model_has_seen_these_days=seen,
         )
     certificate, accuracy = result.certificate, result.accuracy
-    absent = names_of(result.absent)
-    warnings = [] if stream else _warnings(*delivery.others(certificate))
+    absent = () if stream else result.stream.absent(events)
+    same_time, same_model = delivery.others(certificate)
+    warnings = _warnings(same_time, [] if stream else same_model)
     warnings += result.stream.hours_elsewhere(events) + result.stream.grown(events)
     with working("writing"):
         delivery.write(
@@ -301,7 +304,12 @@ def protect(
     for sentence in certificate.sentences():
         say(f"- {sentence}")
     if absent:
-        say(f"- not on these days, so nothing is promised about it: {listing(absent, 12)}")
+        hidden = "; the public certificate promises it all the same, as on other days" * hide_events
+        say(f"- not on these days, so nothing is promised about it: {listing(absent, 12)}{hidden}")
+    away = result.released.get("away", pd.Series([], dtype=bool)).sum()
+    if away and delivery.track.suffix.lower() in (".gpx", ".plt"):
+        kind = delivery.track.suffix[1:].upper()
+        say(f"- {away} releases say “away”, which {kind} cannot: there it is a gap (CSV can)")
     say("\nPublic:  " + "\n         ".join(public.values()))
     if not hide_events:
         say("         (it names the events, not whether they happened; see --hide-events)")

@@ -108,7 +108,7 @@ class Delivery:
         _refuse_visible(self.private)
         files.make_folder(self.private, private=True)
         full = result.certificate
-        shown = full.without_events(result.absent) if hide_events else full
+        shown = full.without_events(result.asked) if hide_events else full
         written = [self.track, self.certificate]
         for name, text in (
             ("diary.csv", result.diary.to_csv(index=False)),

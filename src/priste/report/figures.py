@@ -102,7 +102,9 @@ def _draw_event(axes: Axes, event: EventFinding, findings: Findings) -> None:
     axes.set_yscale("log")
     axes.set_ylim(low / 1.35, high * 1.35)
     ticks = [low, centre, high]
-    words = [f"× {tick:.3g}" if event.before is None else as_odds(tick) for tick in ticks]
+    words = [f"× {tick:.3g}" for tick in ticks]
+    if event.before is not None:
+        words = [as_odds(low, "down"), as_odds(centre), as_odds(high, "up")]
     axes.set_yticks(ticks, words)
     axes.minorticks_off()
     what = "Change of odds" if event.before is None else "Odds"
@@ -140,7 +142,7 @@ def draw_remap(findings: Findings) -> Figure:
             axes.add_patch(Rectangle(tuple(corner), size, size, fill=False, ec=SECRET, lw=1))
         for here in grid.on_map([cell]):
             axes.plot(*grid.centres[here], "o", color=TRUE, ms=7, mec="white")
-        away = f" (“away”: {emission[cell, -1]:.2g})" if grid.elsewhere else ""
+        away = f"\n(and “away” with probability {emission[cell, -1]:.2g})" * grid.elsewhere
         axes.set_title(f"Somebody {who} would report{away}", loc="left", fontsize=10)
     figure.colorbar(image, ax=panels, shrink=0.8, label="probability of each report")
     when = findings.times([step])[0]

@@ -94,7 +94,10 @@ def _events_table(findings: Findings) -> str:
         [e.name, f"{e.epsilon:g}", f"a factor {as_factor(e.epsilon)}", f"{e.worst:.4f}"]
         for e in findings.events
     ]
-    note = "The largest loss is the worst over all observers the promise covers, at the worst step."
+    note = (
+        "The largest loss is the worst over all observers the promise covers, at the worst step, "
+        "also before and after the event was tracked."
+    )
     if findings.is_private:
         head += ["odds before", "promised band", "odds after all releases"]
         for event, row in zip(findings.events, rows, strict=True):

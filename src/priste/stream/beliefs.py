@@ -68,8 +68,9 @@ class Beliefs:
 
     def advance(self) -> "Beliefs":
         """Return the beliefs at the next step, before its release."""
+        cells, transition = self.mobility.cell_of_state, self.mobility.transition(self.step)
         tensor, exponents = carried(
-            self.weights[:, None, :], self.exponents, self.mobility, self.step, self.released
+            self.weights[:, None, :], self.exponents, cells, transition, self.released
         )
         return replace(
             self, step=self.step + 1, weights=tensor[:, 0], exponents=exponents, released=None

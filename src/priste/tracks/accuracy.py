@@ -57,7 +57,8 @@ class Accuracy:
         if self.shown_away:
             parts.append(f"{self.shown_away} of {self.on_map} fixes on the map shown as away")
         if self.off_map:
-            parts.append(f"{self.off_map} fixes off the map, {self._off_the_map()}")
+            fixes = "1 fix" if self.off_map == 1 else f"{self.off_map} fixes"
+            parts.append(f"{fixes} off the map, {self._off_the_map()}")
         return "; ".join(parts)
 
     def _off_the_map(self) -> str:

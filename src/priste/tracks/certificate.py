@@ -195,16 +195,19 @@ class Certificate:
     @property
     def withholds_events(self) -> bool:
         """Whether the events are left out, so that only their owner can check the promise."""
+        if not self.protections:
+            return any(column is None for _, column in self.releases.values())
         return any(isinstance(p.event, Withheld) for p in self.protections)
 
-    def without_events(self, absent: Sequence[Protect] = ()) -> "Certificate":
-        """Return the certificate with the events left out and their names replaced by numbers.
+    def without_events(self, asked: Sequence[Protect] = ()) -> "Certificate":
+        """Return the certificate with the events left out: each different promise once.
 
-        Promises about `absent` events, which cannot happen in this time, are kept by themselves;
-        named with the others they do not let anybody see on which days there is a secret.
+        With `asked`, all that is ever asked for, every certificate makes the same promises, those
+        about events that cannot happen in its time among them: they are kept by themselves. So
+        nobody sees on which days there is a secret. `ProtectedTrack.asked` has them.
         """
         cells = {step: (cell, None) for step, (cell, _) in self.releases.items()}
-        promised = sorted((p.epsilon, p.sides) for p in (*self.protections, *absent))
+        promised = sorted({(p.epsilon, p.sides) for p in (*self.protections, *asked)})
         hidden = tuple(Protect(Withheld(), epsilon, sides=sides) for epsilon, sides in promised)
         link = None if self.link is None else replace(self.link, standings=())
         return replace(self, protections=hidden, largest=(), releases=cells, link=link)
@@ -264,26 +267,33 @@ class Certificate:
 
         Elsewhere is a fix without coordinates, or no fix in a format that has none of these.
         """
+        place = track[["latitude", "longitude"]]
+        located = place.notna().any(axis=1).to_numpy()
+        possible = (place["latitude"].abs() <= 90) & (place["longitude"].abs() <= 180)
+        if not possible[located].all():
+            return False
         elsewhere = self.place.grid.elsewhere_cell
-        on_map = {step: cell for step, (cell, _) in self.releases.items() if cell != elsewhere}
-        away = [step for step, (cell, _) in self.releases.items() if cell == elsewhere]
-        located = track[["latitude", "longitude"]].notna().all(axis=1)
-        fixes, others = track[located], track[~located]
-        there = self.place.cell_at(fixes["latitude"], fixes["longitude"], outside="drop")
-        return (
-            list(fixes["time"]) == list(self.clock.time_of(list(on_map)))
-            and there.tolist() == list(on_map.values())
-            and list(others["time"]) in ([], list(self.clock.time_of(away)))
-        )
+        released = {step: cell for step, (cell, _) in self.releases.items()}
+        if located.all():  # as in GPX, where nothing says that somebody is away
+            released = {step: cell for step, cell in released.items() if cell != elsewhere}
+        there = np.full(len(track), -1 if elsewhere is None else elsewhere)
+        fixes = place[located]
+        there[located] = self.place.cell_at(fixes["latitude"], fixes["longitude"], outside="drop")
+        there[located & (there == elsewhere)] = -1
+        if "away" in track and (track["away"].astype(bool).to_numpy() == located).any():
+            return False
+        times = self.clock.time_of(list(released))
+        return list(track["time"]) == list(times) and there.tolist() == list(released.values())
 
     def sentences(self) -> Iterator[str]:
         """Yield what the certificate means, in words."""
         steps, link = self.steps, self.link
         begin, end = self.clock.time_of([steps.start, steps.stop]).tz_convert(self.time_zone)
-        count = len(self.releases)
+        count, cells = len(self.releases), [cell for cell, _ in self.releases.values()]
+        away = count - len(self.place.grid.on_map(cells))
         yield (
-            f"{count} {'place was' if count == 1 else 'places were'} released for "
-            f"{self.n_steps} steps of "
+            f"{count} {'place was' if count == 1 else 'places were'} released"
+            f"{f', {away} of them as away,' if away else ''} for {self.n_steps} steps of "
             f"{duration(self.clock.length)}, from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} "
             f"({self.time_zone})."
         )
@@ -299,7 +309,8 @@ class Certificate:
             verb = "change" if p.sides == "both" else "rise"
             bound = f"{as_factor(p.epsilon)}: {promise(p.epsilon, sides=p.sides)}"
             realised = (
-                f" While it was tracked the loss was at most {self.largest[i]:.4f}."
+                f" While it was tracked the loss was at most {self.largest[i]:.4f}; what releases "
+                f"before and after can add is part of ε."
                 if self.largest
                 else ""
             )

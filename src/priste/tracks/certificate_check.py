@@ -139,9 +139,10 @@ def check_releases(
     prior: Prior,
 ) -> Check:
     """Return the verdicts on releases with these emission columns, one per step."""
+    ways = [_Way(mobility) for mobility in mobilities]
     return Check(
         tuple(
-            _worst(tuple(_verdict(name, each, m, columns, prior) for m in mobilities))
+            _worst(tuple(_verdict(name, each, way, columns, prior) for way in ways))
             for name, each in zip(names_of(protections), protections, strict=True)
         )
     )
@@ -167,16 +168,39 @@ class _AlsoTheModels:
         return np.vstack([self.prior.vertices(n_cells), self.belief])
 
 
+class _Way:
+    """How people move, and the powers of their one matrix: silence is crossed in leaps."""
+
+    def __init__(self, mobility: Mobility) -> None:
+        self.mobility = mobility
+        one = mobility.only
+        self._powers = [one] if isinstance(one, np.ndarray) else []
+
+    def follow(self, now: Evidence, step: int) -> Evidence:
+        """Return the evidence at a later step; nothing is released in between."""
+        while now.step < step:
+            read = [t for t in now.model.worlds.moves if now.step < t < step]
+            exponent = (min([*read, step]) - now.step).bit_length() - 1
+            if not exponent or not self._powers:
+                now = now.advance()
+                continue
+            while len(self._powers) <= exponent:
+                self._powers.append(self._powers[-1] @ self._powers[-1])
+            now = now.leap(now.step + 2**exponent, self._powers[exponent])
+        return now
+
+
 def _verdict(
-    name: str, protection: Protect, mobility: Mobility, columns: Sequence[Array], prior: Prior
+    name: str, protection: Protect, way: _Way, columns: Sequence[Array], prior: Prior
 ) -> Verdict:
-    """Follow the releases once, for all beliefs together."""
-    beliefs = _AlsoTheModels(prior, mobility.initial)
-    now = Evidence.start(EventModel(protection.event, mobility), beliefs).refuse_foregone()
+    """Follow the releases once, for all beliefs together; silence changes no odds."""
+    beliefs = _AlsoTheModels(prior, way.mobility.initial)
+    now = Evidence.start(EventModel(protection.event, way.mobility), beliefs).refuse_foregone()
     before = _odds(float(now.a[-1]), float(now.not_a[-1]))
     rising, falling, after = [], [], []
-    for step, column in enumerate(columns):
-        now = (now.advance() if step else now).observe(column)
+    told = [step for step, column in enumerate(columns) if step == 0 or (column != 1).any()]
+    for step in told:
+        now = way.follow(now, step).observe(columns[step])
         vectors = now.four_vectors()
         after.append(_odds(float(vectors.b[-1]), float(vectors.d[-1])))
         rises = FourVectors(*(values[:-1] for values in vectors))  # type: ignore[arg-type]
@@ -185,8 +209,9 @@ def _verdict(
         falls = FourVectors(rises.not_a, rises.a, rises.d, rises.b, rises.exponents)
         rising.append(worst_case(rises, sides="event").loss)
         falling.append(worst_case(falls, sides="event").loss)
-    moved = np.array(rising), np.array(falling)
-    return Verdict(name, protection, *moved, before, np.array(after))
+    last = np.searchsorted(told, np.arange(len(columns)), side="right") - 1
+    moved = np.array(rising)[last], np.array(falling)[last]
+    return Verdict(name, protection, *moved, before, np.array(after)[last])
 
 
 def _odds(happened: float, failed: float) -> float:

@@ -75,14 +75,17 @@ def read_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -
     return _opened(path, place, clock, n_steps).protections()
 
 
-def absent_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[Protect]:
-    """Return what a file protects and cannot happen during a stream, without saying what it is."""
+def absent_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[str]:
+    """Return the names of protected events that cannot happen during a stream."""
     file = _opened(path, place, clock, n_steps)
-    wanted = {name: table for name, table in file.events.items() if "epsilon" in table}
+    return [name for name in file.protected if isinstance(file.event(name), bool)]
+
+
+def asked_events(path: str | Path, place: LocalMap, clock: Clock) -> list[Protect]:
+    """Return all that a file ever protects, without saying what it is."""
+    file = _opened(path, place, clock, 1)
     return [
-        file.protection(name, table, name, Withheld())
-        for name, table in wanted.items()
-        if isinstance(file.event(name), bool)
+        file.protection(name, table, name, Withheld()) for name, table in file.protected.items()
     ]
 
 
@@ -163,6 +166,11 @@ class Reader:
         self._built: dict[str, Event | bool] = {}
         self._building: list[str] = []
 
+    @property
+    def protected(self) -> dict[str, Any]:
+        """The tables of the events that have an epsilon."""
+        return {name: table for name, table in self.events.items() if "epsilon" in table}
+
     def protections(self) -> list[Protect]:
         """Return what is protected."""
         if not self.events:
@@ -182,7 +190,7 @@ class Reader:
             ]
             remedy = "use fewer, or leave out each_day"
             at_most(len(found), MAX_NAMED, "the number of protections", remedy, EventsFileError)
-        if not any("epsilon" in table for table in self.events.values()):
+        if not self.protected:
             raise EventsFileError("no event has an epsilon, so nothing would be protected")
         return found
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from priste.checks import listing
-from priste.errors import TrackError
+from priste.errors import NoFixesError, TrackError
 from priste.storage.atomic_files import atomic_file
 from priste.storage.limits import MAX_JSON_BYTES, MAX_TRACK_BYTES, refusing, size_of
 from priste.tracks.collection import read_folder, read_zip
@@ -65,7 +65,8 @@ def _read(
         size_of(path, MAX_TRACK_BYTES, TrackError)
         frame = _READERS[kind](path)
     if frame.empty:
-        raise TrackError(f"{path.name} holds no fixes of a track{frame.attrs.get('instead', '')}")
+        instead = frame.attrs.get("instead", "")
+        raise NoFixesError(f"{path.name} holds no fixes of a track{instead}")
     names = columns if kind in ("csv", "geojson", "parquet") else {}
     return track_table(
         frame, columns=names, time_zone=time_zone, time_format=time_format, where=path.name

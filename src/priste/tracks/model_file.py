@@ -89,7 +89,10 @@ def description_of(text: bytes) -> dict[str, Any]:
     meta = plain_json.parsed(text, ModelFileError)
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         found = shown(meta.get("format")) if isinstance(meta, dict) else "none"
-        raise ModelFileError(f"it has format {found}, this version reads format {FORMAT}")
+        raise ModelFileError(
+            f"it was made by another version (format {found}, this one reads {FORMAT}); "
+            f"fit it again"
+        )
     if not isinstance(meta["matrices"], list) or not meta["matrices"]:
         raise ModelFileError("it does not say how many matrices it has")
     at_most(len(meta["matrices"]), MAX_HABITS, "the number of habits", "keep fewer", ModelFileError)

@@ -58,9 +58,9 @@ def learned_from(cells: Sequence[int | None], model: Model) -> Mobility:
 
 def in_words(verdict: Verdict) -> str:
     """Return what an observer concludes about an event, in words."""
-    beyond = "" if verdict.kept else ", more than promised to those with the model's habits"
+    beyond = "" if verdict.kept else ", beyond ε"
     return (
-        f"“{verdict.name}”: promised {verdict.protection.epsilon:g}, realised "
-        f"{verdict.largest:.2f} at the worst step{beyond}; odds {as_odds(verdict.before)} before, "
+        f"“{verdict.name}” (ε = {verdict.protection.epsilon:g}): a loss of {verdict.largest:.2f} "
+        f"at the worst step{beyond}; odds {as_odds(verdict.before)} before, "
         f"{as_odds(float(verdict.after[-1]))} after the last release"
     )

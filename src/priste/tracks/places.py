@@ -193,6 +193,11 @@ class LocalMap:
 
     def circle(self, latitude: float, longitude: float, radius: float) -> Region:
         """Return every cell that a circle of `radius` kilometres overlaps."""
+        if not abs(latitude) <= 90:
+            raise TrackError(
+                f"latitude {latitude:g} lies beyond 90 degrees; has it changed places with the "
+                f"longitude?"
+            )
         x, y = self.plane(latitude, longitude)
         with self._saying_where():
             return self.grid.disc(float(x), float(y), radius, touching=True)

@@ -22,7 +22,13 @@ from priste.tracks.accuracy import Accuracy, accuracy_of, distances_to
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_file import digest_of
-from priste.tracks.events_file import absent_events, grown_regions, hours_elsewhere, read_events
+from priste.tracks.events_file import (
+    absent_events,
+    asked_events,
+    grown_regions,
+    hours_elsewhere,
+    read_events,
+)
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.seen import SEEN_CAVEAT, days_seen, refuse_seen
@@ -99,8 +105,14 @@ class Stream:
             events = read_events(events, self.model.place, self.clock, self.n_steps)
         return tuple(events)
 
-    def absent(self, events: Events) -> tuple[Protect, ...]:
-        """Return what a file protects and cannot happen during this stream."""
+    def asked(self, events: Events) -> tuple[Protect, ...]:
+        """Return all that a file ever protects, without saying what it is."""
+        if not isinstance(events, str | Path):
+            return ()
+        return tuple(asked_events(events, self.model.place, self.clock))
+
+    def absent(self, events: Events) -> tuple[str, ...]:
+        """Return the names of the events of a file that cannot happen during this stream."""
         if not isinstance(events, str | Path):
             return ()
         return tuple(absent_events(events, self.model.place, self.clock, self.n_steps))
@@ -132,8 +144,8 @@ class ProtectedTrack:
     """The emission matrix at the first release of each event's time, by step."""
     continued: TrackStream | None = None
     """The stream to go on with another day, if there is one: save it with the rest."""
-    absent: tuple[Protect, ...] = ()
-    """What the events file protects and cannot happen on these days; in a stream, nothing."""
+    asked: tuple[Protect, ...] = ()
+    """All that the events file ever protects, without saying what it is."""
 
     def __repr__(self) -> str:
         return f"<ProtectedTrack with {self.certificate!r}>"
@@ -185,19 +197,13 @@ class ProtectedTrack:
     def diary(self) -> pd.DataFrame:
         """One row per release, with everything that must stay on the device (private)."""
         private = [r.private for r in self.releases]
-        true = as_track(
-            [r.step for r in self.releases],
-            [p.true_cell for p in private],
-            self.stream.model.place,
-            self.stream.clock,
-        )
         table = pd.DataFrame(
             {
                 "step": [r.step for r in self.releases],
-                "time": true["time"],
+                "time": self.released["time"],
                 "true_cell": [p.true_cell for p in private],
-                "true_latitude": true["latitude"],
-                "true_longitude": true["longitude"],
+                "true_latitude": self._fixes[:, 0],
+                "true_longitude": self._fixes[:, 1],
                 "released_cell": [r.cell for r in self.releases],
                 "error_km": self.errors,
                 "budget": [p.budget for p in private],
@@ -284,10 +290,8 @@ def protect_track(
         caveats=caveats,
     )
     after = None if going is None else going.after(protector, digest_of(certificate))
-    absent = days.absent(events) if going is None else ()
-    return ProtectedTrack(
-        days, protector, protections, tuple(releases), certificate, emissions, after, absent
-    )
+    told = tuple(releases), certificate, emissions
+    return ProtectedTrack(days, protector, protections, *told, after, days.asked(events))
 
 
 def _opened(stream: str | Path | TrackStream) -> TrackStream | None:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from difflib import get_close_matches
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import numpy as np
 import pandas as pd
@@ -97,8 +98,10 @@ def zone(name: object) -> ZoneInfo:
             return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass
+    near = get_close_matches(str(name)[:MAX_NAME], sorted(available_timezones()), 1)
     raise TrackError(
-        f"time_zone {shown(name)} is not known; a name such as 'Europe/Berlin' is expected"
+        f"time_zone {shown(name)} is not known; a name such as {(near or ['Europe/Berlin'])[0]!r} "
+        f"is expected"
     )
 
 

@@ -37,6 +37,8 @@ def _fixes(
     geometry: dict[str, Any], properties: dict[str, Any], number: int
 ) -> list[dict[str, Any]]:
     kind = geometry.get("type")
+    if not geometry and properties.get("away") is True:  # as `write` tells it
+        return [{**properties, "latitude": math.nan, "longitude": math.nan}]
     if kind == "Point":
         longitude, latitude = geometry["coordinates"][:2]
         return [{**properties, "latitude": latitude, "longitude": longitude}]
