@@ -97,5 +97,5 @@ def test_a_bare_event_is_no_expression() -> None:
 )
 def test_a_withheld_event_says_so_and_nothing_else(use: Callable[[Event], object]) -> None:
     assert repr(Withheld()) == "a withheld event"
-    with pytest.raises(EventError, match="this event is withheld: ask its owner for a certificate"):
+    with pytest.raises(EventError, match="this event is withheld: the certificate that names it"):
         use(Withheld())
