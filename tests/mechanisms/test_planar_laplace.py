@@ -1,10 +1,12 @@
 import math
+from itertools import pairwise
 
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 
 from priste import Grid, MechanismError, PlanarLaplace
 from priste.mechanisms.planar_laplace import _Axis, _box_mass, _box_masses, _interval_masses
@@ -48,21 +50,23 @@ def test_rows_are_distributions_without_zeros() -> None:
 
 @pytest.mark.parametrize("budget", [0.05, 0.7, 4.0])
 def test_noise_that_falls_off_the_map_is_elsewhere(budget: float) -> None:
-    """Of a cell in the middle or on the border, deep inside or not: to eight digits."""
+    """Along each ray from the centre of a cell, what lies beyond the map's border."""
     grid = Grid(5, 4, 1.5, elsewhere=True)
     emission = PlanarLaplace(grid, budget).emission()
-    far = math.inf
     for cell in (0, 2, 9):
         x, y = grid.centres[cell]
-        left, right, bottom, top = -x, 6.0 - x, -y, 7.5 - y
-        outside = [
-            ((-far, far), (top, far)),
-            ((-far, far), (-far, bottom)),
-            ((-far, left), (bottom, top)),
-            ((right, far), (bottom, top)),
-        ]
-        mass = sum(laplace_in_box(*box, budget) for box in outside)
-        assert emission[cell, -1] == pytest.approx(mass, rel=1e-8)
+
+        def beyond(angle: float, x: float = x, y: float = y) -> float:
+            across, up = math.cos(angle), math.sin(angle)
+            to_side = ((6.0 if across > 0 else 0.0) - x) / across
+            to_end = ((7.5 if up > 0 else 0.0) - y) / up
+            reach = budget * min(to_side, to_end)
+            return (1 + reach) * math.exp(-reach) / (2 * math.pi)
+
+        corners = [math.atan2(v - y, u - x) for u in (0.0, 6.0) for v in (0.0, 7.5)]
+        turns = sorted([*corners, -math.pi, -math.pi / 2, 0.0, math.pi / 2, math.pi])
+        mass = sum(quad(beyond, a, b, epsabs=0, epsrel=1e-11)[0] for a, b in pairwise(turns))
+        assert emission[cell, -1] == pytest.approx(mass, rel=1e-9)
 
 
 def test_who_is_elsewhere_is_shown_on_the_map_as_rarely_as_indistinguishability_allows() -> None:
