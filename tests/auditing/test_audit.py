@@ -396,9 +396,15 @@ def test_odds_move_by_the_loss_up_or_down() -> None:
     assert _odds(certain._replace(vertices=(0, 0)), vectors)[1] < 1e-300
 
 
-@pytest.mark.parametrize("calibration", [OptimalRemap(), EveryOutput()])
-@pytest.mark.parametrize("prior", [AnyPrior(), NearPrior([0.4, 0.3, 0.2, 0.1], 0.3)])
-@pytest.mark.parametrize("secret", [{3}, {0}, {1, 3}])
+@pytest.mark.parametrize(
+    ("calibration", "prior", "secret"),
+    [
+        (OptimalRemap(), NearPrior([0.4, 0.3, 0.2, 0.1], 0.3), {3}),
+        (OptimalRemap(), AnyPrior(), {0}),
+        (EveryOutput(), AnyPrior(), {3}),
+        (EveryOutput(), NearPrior([0.4, 0.3, 0.2, 0.1], 0.3), {1, 3}),
+    ],
+)
 def test_elsewhere_is_a_state_like_others(
     calibration: Calibration, prior: Prior, secret: set[int]
 ) -> None:
