@@ -6,7 +6,8 @@ import pytest
 from priste import Grid, Protect, at, at_least, pattern, presence
 from priste.errors import EventsFileError
 from priste.tracks import Clock, LocalMap, read_events
-from priste.tracks.events_file import absent_events, asked_events, grown_regions, hours_elsewhere
+from priste.tracks.events_file import asked_events
+from priste.tracks.events_remarks import absent_events
 from priste.tracks.where_and_when import where_and_when
 
 PLACE = LocalMap(Grid(10, 10, cell_size=1.0), 52.5, 13.4)
@@ -182,14 +183,6 @@ def test_there_may_be_no_event_on_a_day(tmp_path: Path) -> None:
     ]
 
 
-def test_a_small_circle_on_large_cells_is_remarked_on(tmp_path: Path) -> None:
-    load(tmp_path, GOOD, n_steps=24)
-    (remark,) = grown_regions(tmp_path / "events.toml", PLACE, CLOCK, 24)
-    assert "region 'clinic', a circle of 0.2 km, is protected as 4 cells of 1 km" in remark
-    fine = LocalMap(Grid(100, 100, cell_size=0.1), 52.5, 13.4)
-    assert grown_regions(tmp_path / "events.toml", fine, CLOCK, 24) == []
-
-
 def test_a_zone_that_does_not_exist_is_blamed_where_it_stands(tmp_path: Path) -> None:
     with pytest.raises(EventsFileError, match=r"^time_zone"):
         load(tmp_path, GOOD.replace("Europe/Berlin", "Europe/Bern"))
@@ -274,16 +267,6 @@ def test_a_region_off_the_map_is_told_where_the_map_is(tmp_path: Path) -> None:
         "52.540, longitude 13.334 and 13.466",
     ):
         load(tmp_path, off)
-
-
-def test_hours_of_another_zone_are_said_in_ours(tmp_path: Path) -> None:
-    load(tmp_path, GOOD)
-    path = tmp_path / "events.toml"
-    assert hours_elsewhere(path, PLACE, CLOCK, 48, "Europe/Rome") == []
-    assert hours_elsewhere(path, PLACE, CLOCK, 48, "Asia/Shanghai") == [
-        "window 'office' is 09:00 to 17:00 in Europe/Berlin, which is 15:00 to 23:00 in "
-        "Asia/Shanghai, the model's zone"
-    ]
 
 
 AWAY = """

@@ -257,7 +257,7 @@ def protect(
     absent = () if stream else result.stream.absent(events)
     same_time, same_model = delivery.others(certificate)
     warnings = _warnings(same_time, [] if stream else same_model)
-    warnings += result.stream.hours_elsewhere(events) + result.stream.grown(events)
+    warnings += result.stream.remarks(events)
     with working("writing"):
         delivery.write(
             result,

@@ -5,11 +5,11 @@ from collections import Counter
 import matplotlib.dates
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from priste.report.blank_map import blank_map
 from priste.report.findings import EventFinding, Findings
 from priste.wording import as_odds
 
@@ -32,13 +32,7 @@ def draw(findings: Findings) -> dict[str, Figure]:
 def draw_map(findings: Findings) -> Figure:
     """Draw regions, released cells and, in a private report, the true path."""
     grid = findings.model.place.grid
-    width, height = grid.columns * grid.cell_size, grid.rows * grid.cell_size
-    figure = Figure(figsize=(6.4, 0.8 + 6.0 * min(max(height / width, 0.5), 1.4)))
-    figure.set_layout_engine("constrained")
-    axes = figure.subplots()
-    lines = [[(x, 0), (x, height)] for x in np.arange(grid.columns + 1) * grid.cell_size]
-    lines += [[(0, y), (width, y)] for y in np.arange(grid.rows + 1) * grid.cell_size]
-    axes.add_collection(LineCollection(lines, colors="#e8e8e8", linewidths=0.5, zorder=0))
+    figure, axes = blank_map(grid, room=(6.4, 0.8))
     for k, event in enumerate(findings.events):
         for i, cell in enumerate(grid.on_map(event.cells)):
             corner = grid.centres[cell] - grid.cell_size / 2
@@ -60,8 +54,6 @@ def draw_map(findings: Findings) -> Figure:
     if grid.elsewhere:
         total = len(findings.released)
         axes.set_title(f"released as away: {away} of {total} times", loc="right", fontsize=9)
-    axes.set(xlim=(0, width), ylim=(0, height), aspect="equal")
-    axes.set(xlabel="kilometres east", ylabel="kilometres north")
     figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=9)
     return figure
 

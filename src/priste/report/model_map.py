@@ -2,27 +2,23 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from priste.report.blank_map import blank_map
 from priste.tracks.model import Model
+from priste.tracks.usual_area import one_a_step
 
 
 def draw_model_map(model: Model, table: pd.DataFrame) -> Figure:
     """Draw the cells of a model's map, and the share of the time with fixes spent in each."""
     place, grid = model.place, model.place.grid
-    moments = table.assign(_step=table["time"].dt.floor(model.step)).drop_duplicates("_step")
+    moments = one_a_step(table, model.step)
     inside = moments[place.covers(moments["latitude"], moments["longitude"])]
     cells = place.cell_at(inside["latitude"], inside["longitude"])
     shares = np.bincount(cells, minlength=grid.n_squares)[: grid.n_squares] / len(moments)
     width, height = grid.columns * grid.cell_size, grid.rows * grid.cell_size
-    figure = Figure(figsize=(7.2, 1.4 + 6.0 * min(max(height / width, 0.5), 1.4)))
-    figure.set_layout_engine("constrained")
-    axes = figure.subplots()
-    lines = [[(x, 0), (x, height)] for x in np.arange(grid.columns + 1) * grid.cell_size]
-    lines += [[(0, y), (width, y)] for y in np.arange(grid.rows + 1) * grid.cell_size]
-    axes.add_collection(LineCollection(lines, colors="#e8e8e8", linewidths=0.5, zorder=2))
+    figure, axes = blank_map(grid, room=(7.2, 1.4), above=True)
     image = axes.imshow(
         np.where(shares > 0, shares, np.nan).reshape(grid.rows, grid.columns),
         origin="lower",
@@ -46,5 +42,4 @@ def draw_model_map(model: Model, table: pd.DataFrame) -> Figure:
         loc="left",
         fontsize=10,
     )
-    axes.set(xlabel="kilometres east", ylabel="kilometres north")
     return figure

@@ -31,12 +31,11 @@ every day is an event of its own, with the epsilon for each.
 
 import ast
 import datetime
-import math
 from collections.abc import Mapping
 from functools import partial, reduce
 from operator import and_, or_
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Self, cast, get_args
 
 import pandas as pd
 
@@ -72,74 +71,15 @@ def read_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -
     An event whose window has no step in the stream, such as one of weekdays on a Saturday, is
     not there; `absent_events` names those. There may be none left.
     """
-    return _opened(path, place, clock, n_steps).protections()
-
-
-def absent_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[str]:
-    """Return the names of protected events that cannot happen during a stream."""
-    file = _opened(path, place, clock, n_steps)
-    return [name for name in file.protected if isinstance(file.event(name), bool)]
+    return Reader.of(path, place, clock, n_steps).protections()
 
 
 def asked_events(path: str | Path, place: LocalMap, clock: Clock) -> list[Protect]:
     """Return all that a file ever protects, without saying what it is."""
-    file = _opened(path, place, clock, 1)
+    file = Reader.of(path, place, clock, 1)
     return [
         file.protection(name, table, name, Withheld()) for name, table in file.protected.items()
     ]
-
-
-def hours_elsewhere(
-    path: str | Path, place: LocalMap, clock: Clock, n_steps: int, time_zone: str
-) -> list[str]:
-    """Return a remark on each window with hours in a zone where it is another time than in ours."""
-    file, remarks = _opened(path, place, clock, n_steps), []
-    used = {table.get("window") for table in file.events.values()}
-    for name in (each for each in file.windows if each in used):
-        window = file.window(name)
-        if window.opens is None or window.closes is None:
-            continue
-        day = clock.start.tz_convert(window.time_zone).date()
-        ends = [
-            pd.Timestamp(datetime.datetime.combine(day, hour), tz=window.time_zone)
-            for hour in (window.opens, window.closes)
-        ]
-        here = [end.tz_convert(time_zone) for end in ends]
-        if here[0].utcoffset() != ends[0].utcoffset():
-            remarks.append(
-                f"window {name!r} is {ends[0]:%H:%M} to {ends[1]:%H:%M} in {window.time_zone}, "
-                f"which is {here[0]:%H:%M} to {here[1]:%H:%M} in {time_zone}, the model's zone"
-            )
-    return remarks
-
-
-def grown_regions(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[str]:
-    """Return a remark on each circle that is protected as a far larger area: whole cells."""
-    file, remarks = _opened(path, place, clock, n_steps), []
-    for name, table in file.regions.items():
-        circle = table.get("circle")
-        if not isinstance(circle, dict):
-            continue
-        cells, size = file.region(name, f"regions.{name}"), place.grid.cell_size
-        radius = field(circle, f"regions.{name}.circle", "radius_km", float)
-        if len(cells) * size**2 > _MUCH * math.pi * radius**2:
-            number = f"{len(cells)} cells" if len(cells) > 1 else "a cell"
-            remarks.append(
-                f"region {name!r}, a circle of {radius:g} km, is protected as {number} of "
-                f"{size:.2g} km: being anywhere there counts; a map with smaller cells "
-                f"(fit --bounds, --cells) comes closer"
-            )
-    return remarks
-
-
-_MUCH = 10.0
-
-
-def _opened(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> "Reader":
-    path = Path(path)
-    content = plain_toml.read(path, EventsFileError)
-    clock.check_steps(n_steps)
-    return Reader(content, path.parent, place, clock, n_steps)
 
 
 class Reader:
@@ -165,6 +105,14 @@ class Reader:
         self._conditions = 0
         self._built: dict[str, Event | bool] = {}
         self._building: list[str] = []
+
+    @classmethod
+    def of(cls, path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> Self:
+        """Return the tables of a file, for so many steps."""
+        path = Path(path)
+        content = plain_toml.read(path, EventsFileError)
+        clock.check_steps(n_steps)
+        return cls(content, path.parent, place, clock, n_steps)
 
     @property
     def protected(self) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from priste.tracks.local_phase import LocalPhase
 from priste.tracks.places import LocalMap
 from priste.tracks.seen import seen_in
 from priste.tracks.steps import Clock, duration, runs
+from priste.tracks.usual_area import one_a_step
 from priste.tracks.windows import day_start, zone
 
 FORMAT = 3
@@ -224,8 +225,7 @@ def fit_model(
 
 def _on_the_map(table: pd.DataFrame, place: LocalMap, length: pd.Timedelta) -> float:
     """Return the share of the steps with a fix that are on the map."""
-    steps = table.drop_duplicates("time").assign(_step=lambda t: t["time"].dt.floor(length))
-    firsts = steps.drop_duplicates("_step")
+    firsts = one_a_step(table, length)
     return float(place.covers(firsts["latitude"], firsts["longitude"]).mean())
 
 

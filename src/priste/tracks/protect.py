@@ -22,13 +22,8 @@ from priste.tracks.accuracy import Accuracy, accuracy_of, distances_to
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_file import digest_of
-from priste.tracks.events_file import (
-    absent_events,
-    asked_events,
-    grown_regions,
-    hours_elsewhere,
-    read_events,
-)
+from priste.tracks.events_file import asked_events, read_events
+from priste.tracks.events_remarks import absent_events, grown_regions, hours_of_other_zones
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.seen import SEEN_CAVEAT, days_seen, refuse_seen
@@ -117,18 +112,12 @@ class Stream:
             return ()
         return tuple(absent_events(events, self.model.place, self.clock, self.n_steps))
 
-    def hours_elsewhere(self, events: Events) -> list[str]:
-        """Return remarks on the windows of a file whose hours are those of another zone."""
+    def remarks(self, events: Events) -> list[str]:
+        """Return what to say about windows in another zone and circles smaller than cells."""
         if not isinstance(events, str | Path):
             return []
-        about = self.model.place, self.clock, self.n_steps, self.model.time_zone
-        return hours_elsewhere(events, *about)
-
-    def grown(self, events: Events) -> list[str]:
-        """Return remarks on the circles of a file that are much smaller than the cells."""
-        if not isinstance(events, str | Path):
-            return []
-        return grown_regions(events, self.model.place, self.clock, self.n_steps)
+        about = events, self.model.place, self.clock, self.n_steps
+        return [*hours_of_other_zones(*about, self.model.time_zone), *grown_regions(*about)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

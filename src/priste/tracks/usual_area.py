@@ -32,7 +32,7 @@ def usual_area(table: pd.DataFrame, share: float, comfortable: float) -> Rectang
     person lives in two places, both are in it. A map is public, so the edges lie on hundredths of a
     degree around the fixes, not on them.
     """
-    moments = table.assign(_step=table["time"].dt.floor(STEP)).drop_duplicates("_step")
+    moments = one_a_step(table, pd.Timedelta(STEP))
     latitude, longitude = (moments[name].to_numpy(float) for name in ("latitude", "longitude"))
     some = _spread(len(moments), _MOMENTS)
     needed = int(np.ceil(share * len(some))) - 1
@@ -51,6 +51,11 @@ def usual_area(table: pd.DataFrame, share: float, comfortable: float) -> Rectang
     south, north = _rounded(latitude[inside])
     west, east = _rounded(longitude[inside])
     return Rectangle(max(south, -90.0), max(west, -180.0), min(north, 90.0), min(east, 180.0))
+
+
+def one_a_step(table: pd.DataFrame, step: pd.Timedelta) -> pd.DataFrame:
+    """Return the first fix of each step, so that fixes count for the time they took."""
+    return table.assign(_step=table["time"].dt.floor(step)).drop_duplicates("_step")
 
 
 def _spread(count: int, most: int) -> NDArray[np.intp]:
