@@ -15,6 +15,7 @@ from priste.cli.phrases import in_options
         ),
         ("for example time_zone='UTC'", "for example --time-zone UTC"),
         ("time_format='%d/%m/%Y %H:%M'", "--time-format '%d/%m/%Y %H:%M'"),
+        ("--exchange-model (exchange_model=True) takes it", "--exchange-model takes it"),
         ("a = b, and {c}", "a = b, and {c}"),
     ],
 )

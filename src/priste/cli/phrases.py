@@ -5,12 +5,13 @@ import re
 _PAIRS = re.compile(r"columns=\{([^}]*)\}")
 _PAIR = re.compile(r"'(\w+)': *('?)([^,'}]*)\2")
 _ARGUMENT = re.compile(r"\b(time_zone|time_format|smoothing|order|step)=('[^']*'|[\w.]+)")
+_BESIDE = re.compile(r" \(\w+=True\)")  # an argument beside its option
 
 
 def in_options(message: str) -> str:
     """Return a message that names arguments of Python with the options that set them instead."""
     message = _PAIRS.sub(lambda found: _columns(found[1]), message)
-    message = message.replace(" (model_has_seen_these_days=True)", "")
+    message = _BESIDE.sub("", message)
     return _ARGUMENT.sub(lambda found: _option(found[1], found[2]), message)
 
 

@@ -153,7 +153,8 @@ def fit_model(
     length = _step(step)
     if time_of_day and DAY % length != pd.Timedelta(0):
         raise TrackError(
-            f"a day is not a whole number of steps of {duration(length)}, as time_of_day requires"
+            f"a day is not a whole number of steps of {duration(length)}, as --time-of-day "
+            f"(time_of_day=True) needs"
         )
     count = whole(habits, "habits", TrackError, least=1)
     at_most(count, MAX_HABITS, "the number of habits", "use fewer (--habits)", TrackError)
