@@ -507,7 +507,7 @@ WHEN = "2024-05-06T08:00:00Z"
         ),
         ("a.plt", PLT % "", None),
         ("a.plt", PLT % "25:61:61", None),
-        ("a.plt", "\n" * 6 + ",".join(["1"] * 30_000) + "\n", "is not a PLT file"),
+        ("a.plt", "\n" * 6 + ",".join(["1"] * 100_000) + "\n", "number of columns"),
         ("a.plt", PLT.replace("2024", "99999") % "08:00:00", None),
         ("a.plt", PLT.replace("52.5", "x") % "08:00:00", "holds no numbers"),
         ("a.plt", "\0" * 100, "is no track"),

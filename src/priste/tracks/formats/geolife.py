@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from priste.errors import TrackError
-from priste.storage.limits import MAX_TRACK_BYTES, content_of, refusing
+from priste.storage.limits import MAX_COLUMNS, MAX_TRACK_BYTES, at_most, content_of, refusing
 from priste.tracks.table import lines, track_table
 
 _HEADER_LINES = 6
@@ -68,6 +68,8 @@ def _fixes(body: bytes) -> pd.DataFrame:
     """Parse lines of fixes. There are few different days and clocks, so each is read once."""
     if not body:
         return pd.DataFrame({name: [] for name in _COLUMNS})
+    widest = 1 + body[: body.index(b"\n")].count(b",")  # no later line may be wider
+    at_most(widest, MAX_COLUMNS, "the number of columns", "take a PLT file", TrackError)
     fixes = lines(
         io.BytesIO(body),
         header=None,
