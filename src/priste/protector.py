@@ -191,7 +191,8 @@ class Protector:
         return Parts(self.mobilities, self.mechanism, self.prior, self.calibration)
 
     @property
-    def _caveats(self) -> tuple[str, ...]:
+    def caveats(self) -> tuple[str, ...]:
+        """What releases do not promise, in words."""
         return tuple(self._name_caveats())
 
     def _name_caveats(self) -> Iterator[str]:
@@ -253,7 +254,7 @@ class Protector:
         draw = plan.draw(cell, self._randomness)
         after = now.observe(draw.column, plan.warm_start)
         diary = Diary(cell, draw.budget, draw.attempts, self._losses(after), plan.remark)
-        release = Release(now.step, draw.output, draw.column, diary, self._caveats)
+        release = Release(now.step, draw.output, draw.column, diary, self.caveats)
         self._left, self._planned = after, None
         return release
 
@@ -274,6 +275,15 @@ class Protector:
         When to skip must not depend on where the user is: that would be a release of its own.
         """
         self._left, self._planned = self._left.arrive(), None
+
+    def repeat(self, column: Array) -> dict[str, float]:
+        """Go on as after a release that was drawn before, with its column; return the losses.
+
+        Nothing is drawn and no plan is made: what was released stands, whatever would be planned
+        today.
+        """
+        self._left, self._planned = self._left.arrive().observe(column, None), None
+        return self._losses(self._left)
 
     def stream(self, true_cells: Iterable[int | None]) -> Iterator[Release]:
         """Yield the release of each true cell; `None` is a step to skip."""

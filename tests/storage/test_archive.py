@@ -23,5 +23,5 @@ def test_an_array_in_any_order_can_be_read_back(array: np.ndarray, tmp_path: Pat
     path = tmp_path / "arrays.npz"
     with path.open("wb") as file:
         write_archive(file, {"it": array})
-    back = verified(Archive(path).content(), path.name, ModelFileError)["it"]
+    back = verified(Archive.read(path).content(), path.name, ModelFileError)["it"]
     np.testing.assert_array_equal(back, array)

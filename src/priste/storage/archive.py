@@ -12,7 +12,7 @@ import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.lib import format as npy
@@ -41,9 +41,8 @@ class Archive:
     """The arrays of a file: what each claims to be, and its content on request."""
 
     def __init__(
-        self, path: Path, *, most_bytes: int = MAX_MODEL_BYTES, most_arrays: int = MAX_ARRAYS
+        self, content: bytes, *, most_bytes: int = MAX_MODEL_BYTES, most_arrays: int = MAX_ARRAYS
     ) -> None:
-        content = content_of(path, most_bytes, ModelFileError)
         _check_directory(content)
         self._zip = zipfile.ZipFile(io.BytesIO(content))
         entries = self._zip.infolist()
@@ -54,6 +53,11 @@ class Archive:
         if len(self._entries) < len(entries):
             raise ModelFileError("it holds two arrays with the same name")
         self.claims = {name: self._claim(name) for name in self._entries}
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return the arrays of a file."""
+        return cls(content_of(path, MAX_MODEL_BYTES, ModelFileError))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return an array, read-only."""

@@ -51,7 +51,7 @@ def load_state(
     """Read a state back, and the notes kept with it; `earlier` models may still be tracked."""
     path = Path(path)
     with refusing(f"{path.name} is not the saved state of a stream", StreamFileError):
-        archive = Archive(path)
+        archive = Archive.read(path)
         archive.needs("meta")
         content = archive.content()
     content = verified(content, path.name, StreamFileError)

@@ -29,7 +29,7 @@ from priste.mechanisms import (
     Uniform,
 )
 from priste.protection import MAX_EPSILON, Protect, names_of
-from priste.protector import Protector, Release
+from priste.protector import Protector
 from priste.storage.limits import MAX_HABITS, MAX_NAMED, MAX_STEPS, at_most
 from priste.tracks.adversary import Adversary
 from priste.tracks.certificate_check import Check, check_releases
@@ -144,7 +144,8 @@ class Certificate:
     def of(
         cls,
         protector: Protector,
-        releases: Sequence[Release],
+        releases: Mapping[int, tuple[int, Array]],
+        largest: Mapping[str, float],
         model: Model,
         clock: Clock,
         n_steps: int,
@@ -155,18 +156,17 @@ class Certificate:
     ) -> "Certificate":
         """Return the certificate of what a protector released, its place in a stream if it has one.
 
-        `caveats` come after those of the releases.
+        `releases` has the cell and the column of each step with a release, `largest` the largest
+        loss of each event: with a guarantee, these follow from the releases alone, so they are
+        public. `caveats` come after those of the protector.
         """
         if not protector.calibration.is_guarantee:
             raise CertificateError(
                 f"{type(protector.calibration).__name__} promises nothing to certify"
             )
-        # with a guarantee, losses follow from the releases alone: they are public
-        losses = [release.private.losses for release in releases]
-        names = names_of(protector.protections)
         return cls(
             protector.protections,
-            tuple(max((by[name] for by in losses if name in by), default=0.0) for name in names),
+            tuple(largest.get(name, 0.0) for name in names_of(protector.protections)),
             adversary,
             Recipe.of(protector.mechanism, model.place.grid),
             Recipe.of(protector.calibration, model.place.grid),
@@ -175,8 +175,8 @@ class Certificate:
             clock,
             n_steps,
             model.fingerprint,
-            {r.step: (r.cell, r.column) for r in releases},
-            (*(releases[0].caveats if releases else ()), *caveats),
+            dict(releases),
+            (*(protector.caveats if releases else ()), *caveats),
             f"priste {__version__}",
             datetime.now(UTC).isoformat(timespec="seconds"),
             link,

@@ -49,7 +49,7 @@ def load_model(path: str | Path) -> Model:
     """Read a model back. The checksum is verified, and nothing in the file is executed."""
     path = Path(path)
     with refusing(f"{path.name} is not a model file", ModelFileError):
-        archive = Archive(path)
+        archive = Archive.read(path)
         archive.needs("meta")
         size = math.prod(archive.claims["meta"].shape)
         remedy = "leave out its provenance"

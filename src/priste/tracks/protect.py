@@ -270,7 +270,8 @@ def protect_track(
     releases, emissions = _released(protector, days, protections, progress)
     certificate = Certificate.of(
         protector,
-        releases,
+        {r.step: (r.cell, r.column) for r in releases},
+        _largest(releases),
         model,
         days.clock,
         days.first + days.n_steps - begun,
@@ -281,6 +282,15 @@ def protect_track(
     after = None if going is None else going.after(protector, digest_of(certificate))
     told = tuple(releases), certificate, emissions
     return ProtectedTrack(days, protector, protections, *told, after, days.asked(events))
+
+
+def _largest(releases: Sequence[Release]) -> dict[str, float]:
+    """Return the largest loss of each event that was ever live."""
+    largest: dict[str, float] = {}
+    for release in releases:
+        for name, loss in release.private.losses.items():
+            largest[name] = max(loss, largest.get(name, loss))
+    return largest
 
 
 def _opened(stream: str | Path | TrackStream) -> TrackStream | None:

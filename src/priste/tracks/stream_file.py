@@ -7,6 +7,7 @@ Beside it lies a note of the last step that was released. An older copy of the f
 steps again, and is refused.
 """
 
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,6 +63,29 @@ def note_beside(path: Path) -> Path:
 
 def write_stream(stream: TrackStream, path: Path, files: AtomicFiles) -> None:
     """Write a stream and its note, to appear together with the other files."""
+    content = _arrays(stream)
+    digest, step = checksum(content), stream.state.step
+    seen = _last_seen(path)
+    if seen is not None and step <= seen[0] and digest.hex() != seen[1]:
+        raise StreamFileError(
+            f"{path.name} has gone on to step {seen[0]} in the meantime; nothing is written, for "
+            f"these steps are released already"
+        )
+    with files.add(path, private=True).open("wb") as file:
+        write_archive(file, content)
+    note = {"stream": FORMAT, "last_step": step, "checksum": digest.hex()}
+    files.add(note_beside(path), private=True).write_text(json.dumps(note), encoding="utf-8")
+
+
+def to_bytes(stream: TrackStream) -> bytes:
+    """Return the content of a stream's file."""
+    file = io.BytesIO()
+    write_archive(file, _arrays(stream))
+    return file.getvalue()
+
+
+def _arrays(stream: TrackStream) -> dict[str, NDArray[Any]]:
+    """Return what a stream's file holds."""
     grid = stream.model.place.grid
     mechanism, calibration = (
         Recipe.of(each, grid) for each in (stream.state.mechanism, stream.calibration)
@@ -95,17 +119,7 @@ def write_stream(stream: TrackStream, path: Path, files: AtomicFiles) -> None:
     parts = Parts(state.mobilities, state.mechanism, state.prior, stream.calibration)
     notes = {"draws": stream.draws}
     content |= {f"state {name}": part for name, part in arrays_of(state, parts, notes).items()}
-    digest = checksum(content)
-    seen = _last_seen(path)
-    if seen is not None and state.step <= seen[0] and digest.hex() != seen[1]:
-        raise StreamFileError(
-            f"{path.name} has gone on to step {seen[0]} in the meantime; nothing is written, for "
-            f"these steps are released already"
-        )
-    with files.add(path, private=True).open("wb") as file:
-        write_archive(file, content)
-    note = {"stream": FORMAT, "last_step": state.step, "checksum": digest.hex()}
-    files.add(note_beside(path), private=True).write_text(json.dumps(note), encoding="utf-8")
+    return content
 
 
 def open_stream(path: str | Path) -> TrackStream | None:
@@ -126,7 +140,21 @@ def load_stream(path: str | Path) -> TrackStream:
     """Read a stream back; refuse one that is damaged, or older than what was released."""
     path = Path(path)
     with refusing(f"{path.name} is not the file of a stream", StreamFileError):
-        archive = Archive(path, most_bytes=MAX_STREAM_BYTES, most_arrays=MAX_STREAM_ARRAYS)
+        content = content_of(path, MAX_STREAM_BYTES, StreamFileError)
+    stream, digest = _read(content, path.name)
+    _refuse_old(path, stream.state.step, digest)
+    return stream
+
+
+def from_bytes(content: bytes, name: str) -> TrackStream:
+    """Return the stream whose file has this content; errors call it `name`."""
+    return _read(content, name)[0]
+
+
+def _read(content: bytes, name: str) -> tuple[TrackStream, str]:
+    """Return a stream and the checksum of its file."""
+    with refusing(f"{name} is not the file of a stream", StreamFileError):
+        archive = Archive(content, most_bytes=MAX_STREAM_BYTES, most_arrays=MAX_STREAM_ARRAYS)
         archive.needs("description")
         size = archive.claims["description"].shape[0]
         at_most(size, MIB, "the size of its description", "it is not ours", StreamFileError)
@@ -138,16 +166,15 @@ def load_stream(path: str | Path) -> TrackStream:
                 f"priste that wrote it"
             )
         metas = _checked_models(archive, said["models"])
-        content = archive.content()
-        digest = content["checksum"].tobytes()
-    content = verified(content, path.name, StreamFileError)
-    with refusing(f"{path.name} does not hold a stream", StreamFileError):
+        arrays = archive.content()
+        digest = arrays["checksum"].tobytes()
+    arrays = verified(arrays, name, StreamFileError)
+    with refusing(f"{name} does not hold a stream", StreamFileError):
         models = tuple(
-            model_of(_under(content, f"model {m} "), meta) for m, meta in enumerate(metas)
+            model_of(_under(arrays, f"model {m} "), meta) for m, meta in enumerate(metas)
         )
-        stream = _stream(content, said, models, path.name)
-    _refuse_old(path, stream.state.step, digest.hex())
-    return stream
+        stream = _stream(arrays, said, models, name)
+    return stream, digest.hex()
 
 
 def _under(things: Mapping[str, Any], prefix: str) -> dict[str, Any]:
