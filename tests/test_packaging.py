@@ -27,7 +27,8 @@ def bounds() -> dict[str, str]:
     asked = PROJECT["dependencies"] + [one for extra in extras for one in extra]
     plain = [one.partition(";")[0] for one in asked]
     found = dict(one.split(">=") for one in plain if not one.startswith("priste["))
-    return {name: bound for name, bound in found.items() if name not in ("mypy", "ruff")}
+    bare = {name.partition("[")[0]: bound for name, bound in found.items()}
+    return {name: bound for name, bound in bare.items() if name not in ("mypy", "ruff")}
 
 
 def test_the_changelog_begins_with_this_version() -> None:

@@ -65,6 +65,14 @@ class CertificateError(PristeError, ValueError):
     """A certificate that cannot be made, read or checked."""
 
 
+class PayloadError(PristeError, ValueError):
+    """What an app sent cannot be read."""
+
+
+class GatewayError(PristeError, RuntimeError):
+    """The gateway cannot start or go on."""
+
+
 class MissingExtraError(PristeError, ImportError):
     """A part of the package whose optional dependencies are not installed."""
 

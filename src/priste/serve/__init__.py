@@ -1,0 +1,1 @@
+"""The gateway: a phone in, a protected stream out, live."""

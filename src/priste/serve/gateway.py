@@ -1,0 +1,211 @@
+"""The gateway: fixes in, steps that end by the clock, releases out."""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+
+from priste.errors import GatewayError, PristeError
+from priste.serve.config import Config, Person
+from priste.serve.database import Database, connect
+from priste.serve.live import begun
+from priste.serve.messages import message
+from priste.serve.metrics import PERSONS
+from priste.serve.outbox import Box, Outbox, Send
+from priste.serve.payloads import Fix
+from priste.serve.schema import migrate
+from priste.serve.sealing import Sealer
+from priste.serve.seen import Seen
+from priste.serve.shard import Shards
+from priste.serve.store import Letter, Store
+from priste.serve.ticker import SECOND, Course, Ticker
+from priste.serve.tokens import Tokens
+from priste.serve.writer import Writer
+from priste.tracks.model_file import load_model
+from priste.tracks.stream_file import from_bytes, to_bytes
+
+_log = logging.getLogger(__name__)
+
+MOST_FIXES = 100_000
+"""How many fixes of a person may wait for the end of their steps."""
+
+MOST_AHEAD = pd.Timedelta(days=1)
+"""How far ahead of the clock a fix may be."""
+
+TIDY_SECONDS = 300.0
+"""How often copies of deleted fixes are overwritten."""
+
+
+class Gateway:
+    """Everything of a gateway but the way in over HTTP and MQTT."""
+
+    def __init__(
+        self,
+        config: Config,
+        send: Send,
+        *,
+        begin_anew: bool = False,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.config, self.now = config, now
+        with ExitStack() as opened:
+            self._database, beside = self._open(opened), self._open(opened)
+            self._database.hold()
+            identity = migrate(self._database, secrets.token_hex(8))
+            self._seen = Seen(note_of(config), identity)
+            self.store, self.reading = Store(self._database), Store(beside)
+            self.tokens = Tokens(beside)
+            if begin_anew:
+                self._end_all()
+            self._seen.refuse_older(self.store.ticks)
+            self._opened = opened.pop_all()
+        self._sealer = None if config.key_file is None else Sealer.of(config.key_file)
+        self._send = send
+        self.writer = Writer(self._database)
+        self.shards = Shards(config.workers, list(config.persons))
+        self.ticker: Ticker | None = None
+        self._written = asyncio.Event()
+
+    def _open(self, opened: ExitStack) -> Database:
+        database = connect(self.config.database)
+        opened.callback(database.close)
+        return database
+
+    def _end_all(self) -> None:
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._database.transaction():
+            self._database.execute("UPDATE streams SET ended = ? WHERE ended IS NULL", (when,))
+        self._seen.write(self.store.ticks)
+
+    async def start(self) -> None:
+        """Wake all streams, and begin those that are new."""
+        courses = {}
+        for person in self.config.persons.values():
+            courses[person.name] = await self._course(person)
+        self.ticker = Ticker(
+            courses,
+            self.store,
+            self.writer,
+            self.shards,
+            self.now,
+            self._committed,
+            self._sealer.seal if self._sealer else None,
+        )
+        for name in courses:
+            await self.ticker.wake(name)
+        PERSONS.set(len(courses))
+        boxes = [Box(p.name, r) for p in self.config.persons.values() for r in p.receivers]
+        self.outbox = Outbox(boxes, self.store, self.writer, self._send, self.now)
+
+    async def _course(self, person: Person) -> Course:
+        """Return how far a person's stream has come; begin it if there is none."""
+        try:
+            resting = await self.writer.run(lambda: self.store.resting(person.name))
+            if resting is None:
+                model = load_model(person.model)
+                moment = pd.Timestamp(self.now(), unit="s", tz="UTC")
+                new = begun(moment, model, person.events, person.adversary, person.budget)
+                state = to_bytes(new)
+                stream = await self.writer.run(lambda: self.store.begin(person.name, state))
+                track = new
+            else:
+                stream, track = resting.id, from_bytes(resting.state, f"stream {resting.id}")
+        except (PristeError, OSError) as error:
+            raise GatewayError(f"persons.{person.name}: {error}") from error
+        receivers = tuple(receiver.name for receiver in person.receivers)
+        return Course(person, stream, track.model.place, track.clock, 0, receivers=receivers)
+
+    async def run(self) -> None:
+        """Serve for ever."""
+        if self.ticker is None:
+            await self.start()
+        assert self.ticker is not None
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.ticker.run())
+            tasks.create_task(self._write_letters())
+            tasks.create_task(self.outbox.run())
+            tasks.create_task(self._tidy())
+
+    async def close(self) -> None:
+        """End in order: what was begun is finished, and nothing new is."""
+        self.shards.close()
+        self.writer.close()
+        self._opened.close()
+
+    # in
+
+    async def take(self, person: str, fixes: list[Fix]) -> None:
+        """Keep fixes until the end of their steps; return when they are durable."""
+        latest = round((self.now() + MOST_AHEAD.total_seconds()) * SECOND)
+        timely = [fix for fix in fixes if fix.time < latest]
+
+        def change() -> None:
+            if self.store.count_fixes(person) < MOST_FIXES:
+                self.store.add_fixes(person, timely)
+
+        if timely:
+            await self.writer.run(change)
+
+    # out
+
+    def _committed(self, ticks: int) -> None:
+        """Let what was committed be sent, once it is noted beside the database."""
+        self._seen.write(ticks)
+        self._written.set()
+
+    async def revive(self, person: str) -> int:
+        """Send a person's dead letters again; return how many there are."""
+        count = await self.writer.run(lambda: self.store.revive(person))
+        self.outbox.wake()
+        return count
+
+    async def _write_letters(self) -> None:
+        """Write what is to be sent, after it was committed what was released."""
+        self._written.set()
+        while True:
+            await self._written.wait()
+            self._written.clear()
+            try:
+                await self.writer.run(self._letters)
+                self.outbox.wake()
+            except Exception:
+                _log.exception("letters cannot be written; they will be")
+                await asyncio.sleep(1.0)
+                self._written.set()
+
+    def _letters(self) -> None:
+        """Write the bytes of everything that has none yet."""
+        assert self.ticker is not None
+        for stream, name, step, receiver, cell in self.store.unwritten():
+            letter = Letter(stream, step, receiver, b"")
+            course = self.ticker.courses.get(name)
+            kinds = {r.name: r.kind for r in course.person.receivers} if course else {}
+            if course is None or course.stream != stream or receiver not in kinds:
+                self.store.give_up(letter, "the receiver is not configured any more")
+                continue
+            body = message(kinds[receiver], name, course.place, course.clock, step, cell)
+            if body is None:
+                self.store.sent(letter)
+            else:
+                self.store.write_letters([letter._replace(body=body)])
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            try:
+                await asyncio.to_thread(self.reading.database.tidy)
+            except Exception:
+                _log.exception("deleted fixes could not be overwritten yet")
+
+
+def note_of(config: Config) -> Path:
+    """Return where it is noted how far the database has come."""
+    if "://" in config.database:
+        return config.folder / "gateway.seen"
+    return Path(f"{config.database}.seen")

@@ -1,0 +1,108 @@
+"""Where streams are followed and planned: in processes of their own, each with some of the people.
+
+A stream lives in one of them as long as it runs. What these are asked is answered one after the
+other, so a step that ends waits for one plan at most.
+"""
+
+import asyncio
+import multiprocessing
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from priste.serve.live import ClosedDay, LiveStream
+from priste.serve.payloads import Fix
+from priste.serve.store import Released, Resting
+from priste.stream import Account
+
+
+class Ended(NamedTuple):
+    """Steps that ended, in order: what each released, if anything; and whether the day is over."""
+
+    releases: list[Released | None]
+    is_day_over: bool
+
+
+class Shard:
+    """Some people's streams."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, LiveStream] = {}
+
+    def wake(self, person: str, resting: Resting) -> bool:
+        """Go on with a stream from what was kept; tell whether its day is over."""
+        self._streams[person] = LiveStream(resting, f"the stream of {person}")
+        return self._streams[person].is_day_over
+
+    def end_steps(self, person: str, fixes: Sequence[Fix | None]) -> Ended:
+        """End steps, each with its fix if it has one, until there are no more or the day ends."""
+        stream, releases = self._streams[person], []
+        for fix in fixes:
+            releases.append(stream.tick(fix))
+            if stream.is_day_over:
+                break
+        return Ended(releases, stream.is_day_over)
+
+    def close_day(self, person: str, events: Path) -> ClosedDay:
+        """Certify a day that is over."""
+        return self._streams[person].close_day(events)
+
+    def plan(self, person: str) -> None:
+        """Make the plan of the next step."""
+        self._streams[person].plan()
+
+    def account(self, person: str) -> Account:
+        """Return the account of a stream."""
+        return self._streams[person].account()
+
+
+_here = Shard()
+
+
+def _ask(method: str, *arguments: Any) -> Any:
+    """Ask the shard of this process."""
+    return getattr(_here, method)(*arguments)
+
+
+class Shards:
+    """All people's streams, in `count` processes; with none, in a thread of this one."""
+
+    def __init__(self, count: int, people: Sequence[str]) -> None:
+        self._asking: list[tuple[Executor, Callable[..., Any]]] = []
+        if count == 0:
+            shard = Shard()
+            self._asking = [
+                (ThreadPoolExecutor(1, "shard"), lambda method, *a: getattr(shard, method)(*a))
+            ]
+        else:
+            self._asking = [self._process() for _ in range(count)]
+        self._home = {person: i % len(self._asking) for i, person in enumerate(people)}
+
+    @staticmethod
+    def _process() -> tuple[Executor, Callable[..., Any]]:
+        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn")), _ask
+
+    async def ask(self, person: str, method: str, *arguments: Any) -> Any:
+        """Ask the shard where a person's stream is."""
+        home = self._home[person]
+        executor, ask = self._asking[home]
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(executor, ask, method, person, *arguments)
+        except BrokenExecutor:  # the process was killed: another takes its place, with no streams
+            if self._asking[home][0] is executor:
+                self._asking[home] = self._process()
+            raise
+
+    def neighbours(self) -> list[list[str]]:
+        """Return the people of each shard."""
+        return [
+            [person for person, home in self._home.items() if home == i]
+            for i in range(len(self._asking))
+        ]
+
+    def close(self) -> None:
+        """End them; what was not asked yet is not answered."""
+        for executor, _ in self._asking:
+            executor.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,307 @@
+"""The end of each step: draw, commit, and only then let anything be sent.
+
+A step ends at its moment plus the person's lag, wherever they are. What was drawn is kept in memory
+until it is committed: if the disk is full, the same is committed later, and nothing is drawn anew.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+import pandas as pd
+
+from priste.errors import GatewayError
+from priste.serve.config import Person
+from priste.serve.live import ClosedDay
+from priste.serve.metrics import DELAY, PLANS, STEPS, TICKS
+from priste.serve.payloads import Fix
+from priste.serve.shard import Ended, Shards
+from priste.serve.store import Store, Ticked
+from priste.serve.writer import Writer
+from priste.tracks.places import LocalMap
+from priste.tracks.steps import Clock
+
+_log = logging.getLogger(__name__)
+
+CATCH_UP = pd.Timedelta(hours=1)
+"""How long ago a step may have ended that is still released after the gateway was down."""
+
+LONGEST_GAP = pd.Timedelta(days=30)
+"""How far a stream may lie behind the clock. More is taken for a clock that is wrong."""
+
+MOST_AT_ONCE = 1000
+"""How many steps of a stream are ended in one go after the gateway was down."""
+
+LONGEST_NAP = 0.1
+"""Seconds after which the clock is looked at again, in case somebody set it."""
+
+SECOND = 1_000_000
+
+
+def microseconds(length: pd.Timedelta) -> int:
+    """Return a length of time as a number."""
+    return int(length.total_seconds() * SECOND + 0.5)
+
+
+@dataclass
+class Course:
+    """How far a person's stream has come, and by which clock; all of it is public."""
+
+    person: Person
+    stream: int
+    place: LocalMap
+    clock: Clock
+    step: int
+    """The step that ends next."""
+    last_cell: int | None = None
+    is_day_over: bool = False
+    receivers: tuple[str, ...] = ()
+    is_planned: bool = False
+
+    def __post_init__(self) -> None:
+        self._start = round(self.clock.start.timestamp() * SECOND)
+        self._length = microseconds(self.clock.length)
+        self._lag = microseconds(self.person.lag)
+
+    def ends(self, step: int) -> int:
+        """Return when a step ends, in microseconds since 1970."""
+        return int(self._start + (step + 1) * self._length)
+
+    def begins(self, step: int) -> int:
+        """Return when a step begins."""
+        return self.ends(step - 1)
+
+    @property
+    def due(self) -> int:
+        """When the next step is released."""
+        return self.ends(self.step) + self._lag
+
+    def overdue(self, now: int) -> int:
+        """Return how many steps are to be ended by now."""
+        return max(0, (now - self.due) // self._length + 1)
+
+
+class _Round(NamedTuple):
+    """Steps that were drawn together and wait for their commit."""
+
+    due: int
+    courses: list[tuple[Course, Ended]]
+    ticked: list[Ticked]
+
+
+class Ticker:
+    """Ends steps when their time has come."""
+
+    def __init__(
+        self,
+        courses: Mapping[str, Course],
+        store: Store,
+        writer: Writer,
+        shards: Shards,
+        now: Callable[[], float],
+        committed: Callable[[int], None],
+        seal: Callable[[Fix], bytes] | None = None,
+    ) -> None:
+        """Take over streams that are awake; `committed` is called before anything is sent."""
+        self.courses = courses
+        self._store, self._writer, self._shards = store, writer, shards
+        self._now, self._committed, self._seal = now, committed, seal
+        self._waiting: _Round | None = None
+        self._days: dict[str, ClosedDay] = {}
+        self._held: set[str] = set()
+        self._lost: set[str] = set()
+        self.problem = ""
+        """What keeps steps from ending, in words; it names nobody and no place."""
+
+    def now(self) -> int:
+        """Return the time, in microseconds since 1970."""
+        return round(self._now() * SECOND)
+
+    async def run(self) -> None:
+        """End steps, and plan ahead in between, for ever."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._tick_for_ever())
+            for people in self._shards.neighbours():
+                tasks.create_task(self._plan_for_ever(people))
+
+    async def _tick_for_ever(self) -> None:
+        while True:
+            try:
+                await self.tick()
+                self.problem = self.problem if self._lost or self._held else ""
+            except Exception as error:
+                self.problem = f"steps cannot be kept: {type(error).__name__}"
+                _log.exception("steps that ended cannot be kept; the same will be tried again")
+                await asyncio.sleep(1.0)
+            await asyncio.sleep(self._pause())
+
+    def _pause(self) -> float:
+        due = min((c.due for c in self._running()), default=self.now() + SECOND)
+        return min(max(0.0, (due - self.now()) / SECOND), LONGEST_NAP)
+
+    def _running(self) -> list[Course]:
+        out = self._held | self._lost
+        return [course for name, course in self.courses.items() if name not in out]
+
+    async def tick(self) -> None:
+        """End every step that is due."""
+        while True:
+            if self._waiting is None:
+                for name in sorted(self._lost):
+                    await self.wake(name)
+                    self._lost.remove(name)
+                await self._close_days()
+                self._waiting = await self._draw()
+            if self._waiting is None:
+                return
+            await self._commit(self._waiting)
+
+    async def _draw(self) -> _Round | None:
+        """Draw what is due, of each stream as many steps as are; None if nothing is."""
+        now = self.now()
+        late = [course for course in self._running() if course.overdue(now)]
+        late = [course for course in late if not self._hold_if_lost(course, now)]
+        results = await asyncio.gather(
+            *(self._end(course, now) for course in late), return_exceptions=True
+        )
+        ended: list[tuple[Course, Ended]] = []
+        for course, result in zip(late, results, strict=True):
+            if isinstance(result, BaseException):
+                self._lose(course, result)
+            else:
+                ended.append((course, result))
+        if not ended:
+            return None
+        ticked = [each for course, steps in ended for each in self._ticked(course, steps)]
+        return _Round(min(course.due for course, _ in ended), ended, ticked)
+
+    def _lose(self, course: Course, error: BaseException) -> None:
+        """Give up what is in memory of a stream whose step could not be ended; nobody saw it."""
+        if not isinstance(error, Exception):
+            raise error
+        _log.error("a step of %s could not be ended", course.person.name, exc_info=error)
+        self._lost.add(course.person.name)
+        self.problem = "a step could not be ended"
+
+    async def wake(self, name: str) -> None:
+        """Go on with a stream from what is kept."""
+        resting = await self._writer.run(lambda: self._store.resting(name))
+        if resting is None:
+            raise GatewayError(f"{name} has no stream to go on with")
+        course = self.courses[name]
+        course.is_day_over = await self._shards.ask(name, "wake", resting)
+        course.step, course.is_planned = resting.step + 1, False
+        course.last_cell = await self._writer.run(lambda: self._store.last_cell(resting.id))
+
+    def _hold_if_lost(self, course: Course, now: int) -> bool:
+        """Stop a stream that lies so far behind that the clock must be wrong."""
+        is_lost = now - course.due > microseconds(LONGEST_GAP)
+        if is_lost:
+            self._held.add(course.person.name)
+            _log.error(
+                "the clock is more than %d days after the last step of %s; set it right, or "
+                "begin the stream anew",
+                LONGEST_GAP.days,
+                course.person.name,
+            )
+        return is_lost
+
+    async def _end(self, course: Course, now: int) -> Ended:
+        count = min(course.overdue(now), MOST_AT_ONCE)
+        oldest = now - microseconds(CATCH_UP)
+        steps = range(course.step, course.step + count)
+        name = course.person.name
+
+        def look() -> list[Fix | None]:
+            return [
+                self._store.first_fix(name, course.begins(step), course.ends(step))
+                if course.ends(step) >= oldest
+                else None
+                for step in steps
+            ]
+
+        fixes = await self._writer.run(look)
+        ended: Ended = await self._shards.ask(name, "end_steps", fixes)
+        return ended
+
+    def _ticked(self, course: Course, ended: Ended) -> list[Ticked]:
+        rows, shown = [], course.last_cell
+        for step, release in enumerate(ended.releases, start=course.step):
+            shown = shown if release is None else release[0]
+            is_told = release is not None or course.person.silence == "repeat"
+            rows.append(
+                Ticked(
+                    course.stream,
+                    course.person.name,
+                    step,
+                    course.ends(step),
+                    release,
+                    shown if is_told else None,
+                    course.receivers,
+                )
+            )
+        return rows
+
+    def _sealed(self, ticked: list[Ticked]) -> dict[str, list[tuple[int, bytes]]]:
+        """Return the fixes that people keep to learn habits from, encrypted."""
+        ends = {t.person: t.end for t in ticked if self.courses[t.person].person.keep_fixes}
+        if self._seal is None:
+            return {}
+        return {
+            name: [(fix.time, self._seal(fix)) for fix in self._store.fixes_before(name, end)]
+            for name, end in ends.items()
+        }
+
+    async def _commit(self, done: _Round) -> None:
+        def change() -> int:
+            return self._store.tick(done.ticked, self._sealed(done.ticked))
+
+        ticks = await self._writer.run(change)
+        DELAY.observe((self.now() - done.due) / SECOND)
+        TICKS.inc()
+        STEPS.inc(len(done.ticked))
+        for course, ended in done.courses:
+            course.step += len(ended.releases)
+            course.is_day_over, course.is_planned = ended.is_day_over, False
+            cells = [release[0] for release in ended.releases if release is not None]
+            course.last_cell = cells[-1] if cells else course.last_cell
+        self._waiting = None
+        self._committed(ticks)
+
+    async def _close_days(self) -> None:
+        """Certify days that are over, before anything of the next is drawn."""
+        for name, course in self.courses.items():
+            if course.is_day_over and name not in self._days:
+                events: Path = course.person.events
+                self._days[name] = await self._shards.ask(name, "close_day", events)
+            if name in self._days:
+                day = self._days[name]
+                await self._writer.run(lambda day=day: self._store.close_day(*day))  # type: ignore[misc]
+                course.is_day_over = False
+                del self._days[name]
+
+    async def _plan_for_ever(self, people: list[str]) -> None:
+        """Plan ahead for the people of one shard; the one whose step ends first comes first."""
+        while True:
+            ready = [
+                self.courses[name]
+                for name in people
+                if name not in self._held | self._lost
+                and not self.courses[name].is_planned
+                and not self.courses[name].is_day_over
+            ]
+            if not ready:
+                await asyncio.sleep(0.05)
+                continue
+            course = min(ready, key=lambda each: each.due)
+            course.is_planned = True  # a step that ends meanwhile says otherwise
+            start = perf_counter()
+            try:
+                await self._shards.ask(course.person.name, "plan")
+            except Exception:
+                _log.exception("a plan could not be made ahead; it is made at the end of the step")
+            PLANS.observe(perf_counter() - start)

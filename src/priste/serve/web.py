@@ -1,0 +1,236 @@
+"""The gateway over HTTP: fixes in, the released stream out, and what its owner may look at.
+
+Whoever sends hears a constant answer, which says nothing of anybody. Who may do what follows from
+the token alone: nobody can name another person.
+"""
+
+import asyncio
+import base64
+import binascii
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from prometheus_client import generate_latest
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from priste.errors import PayloadError
+from priste.serve.feed import geojson_feed, gpx_feed
+from priste.serve.gateway import Gateway
+from priste.serve.metrics import REGISTRY, REQUESTS
+from priste.serve.payloads import MAX_BODY, SOURCES, Message
+from priste.serve.store import Store
+from priste.serve.tokens import Bearer, Role
+
+_log = logging.getLogger(__name__)
+
+BODY_SECONDS = 20.0
+"""How long a sender may take over a body."""
+
+FEED_STEPS = 2000
+"""How many steps a feed goes back."""
+
+Found = TypeVar("Found")
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Refusal(Exception):
+    """A request that is answered with a status and a few constant words."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status, self.words = status, words
+
+
+class Web:
+    """Answers requests to a gateway."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._reader = ThreadPoolExecutor(1, "reader")
+
+    def app(self) -> Starlette:
+        """Return the application."""
+        routes = [
+            Route("/healthz", self._counted("health", self._health)),
+            Route("/metrics", self._counted("metrics", self._metrics)),
+            *self._for("account", "admin", self._account),
+            *self._for("certificates", "admin", self._certificates),
+            *self._for("certificates/{stream:int}/{number:int}", "admin", self._certificate),
+            *self._for("dead-letters", "admin", self._dead_letters),
+            *self._for("dead-letters/revive", "admin", self._revive, "POST"),
+            *self._for("feed.geojson", "read", self._geojson),
+            *self._for("feed.gpx", "read", self._gpx),
+        ]
+        for name in SOURCES:
+            routes += self._for(name, "send", self._intake(name), "GET", "POST", "PUT")
+        return Starlette(routes=routes)
+
+    def _for(
+        self,
+        path: str,
+        role: Role,
+        answer: Callable[[Request, Bearer], Awaitable[Response]],
+        *methods: str,
+    ) -> list[Route]:
+        """Return the routes to what bearers of a role may do, the token in a header or the path."""
+
+        async def handle(request: Request) -> Response:
+            return await answer(request, await self._bearer(request, role))
+
+        counted = self._counted(path.partition("/")[0], handle)
+        allowed = list(methods) or ["GET"]
+        routes = [Route(f"/{path}", counted, methods=allowed)]
+        if role != "admin":  # apps that know no headers; addresses end up in too many places
+            routes.append(Route(f"/{path}/{{token}}", counted, methods=allowed))
+        return routes
+
+    def _counted(self, what: str, handle: Handler) -> Handler:
+        async def counted(request: Request) -> Response:
+            try:
+                answer = await handle(request)
+            except Refusal as refusal:
+                answer = PlainTextResponse(refusal.words + "\n", refusal.status)
+            except ClientDisconnect:
+                answer = Response(status_code=400)
+            except Exception as error:
+                # its text may hold what was sent
+                _log.error("a request for %s failed: %s", what, type(error).__name__)
+                answer = PlainTextResponse("the gateway cannot take this now\n", 503)
+            REQUESTS.labels(what, answer.status_code).inc()
+            return answer
+
+        return counted
+
+    async def _read(self, look: Callable[[], Found]) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(self._reader, look)
+
+    async def _look(self, look: Callable[[Store], Found]) -> Found:
+        return await self._read(lambda: look(self._gateway.reading))
+
+    async def _bearer(self, request: Request, role: Role) -> Bearer:
+        token = _token(request)
+        bearer = await self._read(lambda: self._gateway.tokens.bearer(token))
+        if bearer is None or bearer.role != role or bearer.person not in self._persons:
+            raise Refusal(401, "this needs a token that is good for it")
+        return bearer
+
+    @property
+    def _persons(self) -> frozenset[str]:
+        return frozenset(self._gateway.config.persons)
+
+    # in
+
+    def _intake(self, name: str) -> Callable[[Request, Bearer], Awaitable[Response]]:
+        source = SOURCES[name]
+
+        async def take(request: Request, bearer: Bearer) -> Response:
+            body = await _body(request)
+            kind = request.headers.get("content-type", "")
+            key = self._gateway.config.persons[bearer.person].owntracks_key
+            try:
+                fixes = source.read(Message(request.url.query, kind, body), key)
+            except PayloadError as error:
+                raise Refusal(400, str(error)) from None
+            await self._gateway.take(bearer.person, fixes)
+            return Response(source.answer, media_type=source.media_type)
+
+        return take
+
+    # out
+
+    async def _health(self, request: Request) -> Response:  # noqa: ARG002
+        ticker = self._gateway.ticker
+        problem = "the gateway is starting" if ticker is None else ticker.problem
+        told = {"status": "ok"} if not problem else {"status": "not well", "problem": problem}
+        return JSONResponse(told, 503 if problem else 200)
+
+    async def _metrics(self, request: Request) -> Response:  # noqa: ARG002
+        return Response(generate_latest(REGISTRY), media_type="text/plain; version=0.0.4")
+
+    async def _geojson(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        content = await self._feed(bearer, geojson_feed)
+        return Response(content, media_type="application/geo+json")
+
+    async def _gpx(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        return Response(await self._feed(bearer, gpx_feed), media_type="application/gpx+xml")
+
+    async def _feed(self, bearer: Bearer, write: Callable[..., bytes]) -> bytes:
+        assert self._gateway.ticker is not None
+        course = self._gateway.ticker.courses[bearer.person]
+        first = max(0, course.step - FEED_STEPS)
+        cells = await self._look(lambda store: store.cells(course.stream, first))
+        # only what may be sent: the note beside the database comes before anybody hears of a step
+        sent = {step: cell for step, cell in cells.items() if step < course.step}
+        return await asyncio.to_thread(write, sent, course.place, course.clock)
+
+    async def _account(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        account = await self._gateway.shards.ask(bearer.person, "account")
+        entries = [
+            {
+                "name": entry.name,
+                "state": entry.state,
+                "epsilon": entry.epsilon,
+                "charged": entry.activation + entry.merging,
+                "left": entry.left,
+                "moved": entry.moved,
+            }
+            for entry in account
+        ]
+        return JSONResponse({"step": account.step, "events": entries})
+
+    async def _certificates(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        rows = await self._look(lambda store: store.certificates(bearer.person))
+        names = ("stream", "number", "first_step", "stop_step")
+        return JSONResponse([dict(zip(names, row, strict=True)) for row in rows])
+
+    async def _certificate(self, request: Request, bearer: Bearer) -> Response:
+        stream, number = (request.path_params[name] for name in ("stream", "number"))
+        content = await self._look(lambda store: store.certificate(bearer.person, stream, number))
+        if content is None:
+            raise Refusal(404, "there is no such certificate")
+        return Response(content, media_type="application/json")
+
+    async def _dead_letters(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        rows = await self._look(lambda store: store.dead_letters(bearer.person))
+        names = ("stream", "step", "receiver", "attempts", "problem")
+        return JSONResponse([dict(zip(names, row, strict=True)) for row in rows])
+
+    async def _revive(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        count = await self._gateway.revive(bearer.person)
+        return JSONResponse({"revived": count})
+
+
+def _token(request: Request) -> str:
+    """Return the token of a request: in its path, as a bearer's, or as a password."""
+    if "token" in request.path_params:
+        return str(request.path_params["token"])
+    kind, _, value = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip()
+    if kind.lower() == "basic":
+        try:
+            name, _, password = base64.b64decode(value, validate=True).decode().partition(":")
+        except (binascii.Error, ValueError):
+            return ""
+        return password or name
+    return ""
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body of a request; refuse one that is too large or too slow."""
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size > MAX_BODY:
+                    raise Refusal(413, f"a request has at most {MAX_BODY:,} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise Refusal(408, f"a request is sent within {BODY_SECONDS:g} seconds") from None
+    return b"".join(parts)

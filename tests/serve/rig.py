@@ -1,0 +1,143 @@
+"""A gateway on a watch that tests set, with receivers that write down what they get."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from priste.serve.config import Config, Receiver, read_config
+from priste.serve.gateway import Gateway
+from priste.serve.outbox import SendError
+from priste.serve.payloads import Fix
+from priste.tracks import save_model
+from tests.tracks import city
+
+BEGIN = pd.Timestamp("2024-06-03 07:30", tz=city.ZONE)
+HOUR = pd.Timedelta("1h")
+
+EVENTS = """
+time_zone = "Europe/Berlin"
+regions.clinic.circle = { latitude = 52.52, longitude = 13.40, radius_km = 0.4 }
+windows.morning = { from = "09:00", to = "13:00" }
+[events.treatment]
+kind = "presence"
+region = "clinic"
+window = "morning"
+epsilon = 0.8
+"""
+
+CONFIG = """
+[server]
+workers = 0
+key_file = "gateway.key"
+[persons.ada]
+model = "model.npz"
+events = "events.toml"
+[persons.ada.receivers.home]
+kind = "owntracks"
+url = "http://127.0.0.1:1/home"
+[persons.ada.receivers.log]
+kind = "webhook"
+url = "http://127.0.0.1:1/log"
+[persons.bob]
+model = "model.npz"
+events = "events.toml"
+silence = "repeat"
+keep_fixes = true
+[persons.bob.receivers.home]
+kind = "overland"
+url = "http://127.0.0.1:1/bob"
+"""
+
+
+class Watch:
+    """The time, as a test sets it."""
+
+    def __init__(self, moment: pd.Timestamp = BEGIN) -> None:
+        self.moment = moment
+
+    def __call__(self) -> float:
+        return float(self.moment.timestamp())
+
+    def forward(self, length: pd.Timedelta = HOUR) -> None:
+        self.moment += length
+
+
+class Receivers:
+    """Writes down what each receiver gets; some fail."""
+
+    def __init__(self) -> None:
+        self.got: dict[str, list[bytes]] = {}
+        self.problem: Callable[[Receiver], SendError | None] = lambda _: None
+
+    async def __call__(self, receiver: Receiver, body: bytes) -> None:
+        error = self.problem(receiver)
+        if error is not None:
+            raise error
+        self.got.setdefault(receiver.url, []).append(body)
+
+
+def written(folder: Path, text: str = CONFIG) -> Config:
+    """A configuration with what it names beside it."""
+    if not (folder / "model.npz").exists():
+        save_model(city.model(), folder / "model.npz")
+        (folder / "events.toml").write_text(EVENTS)
+    (folder / "gateway.toml").write_text(text)
+    return read_config(folder / "gateway.toml")
+
+
+def at(moment: pd.Timestamp, cell: int) -> Fix:
+    """A fix in a cell of the city."""
+    latitude, longitude = city.PLACE.centres([cell])
+    time = int(moment.timestamp() * 1_000_000)
+    return Fix(time, float(latitude[0]), float(longitude[0]))
+
+
+class Rig(NamedTuple):
+    """A gateway that is started, its watch and its receivers."""
+
+    gateway: Gateway
+    watch: Watch
+    receivers: Receivers
+
+    async def end_steps(self) -> None:
+        """End what is due by the watch, and send all that can be sent."""
+        gateway = self.gateway
+        assert gateway.ticker is not None
+        await gateway.ticker.tick()
+        await gateway.writer.run(gateway._letters)
+        for box in gateway.outbox._boxes:
+            await gateway.outbox._send_all(box)
+
+
+def live(
+    config: Config,
+    story: Callable[[Rig], Awaitable[None]],
+    *,
+    watch: Watch | None = None,
+    receivers: Receivers | None = None,
+    begin_anew: bool = False,
+) -> Receivers:
+    """Run a story with a gateway that is started and closed around it."""
+    watch = Watch() if watch is None else watch
+    receivers = Receivers() if receivers is None else receivers
+
+    async def told() -> None:
+        gateway = Gateway(config, receivers, now=watch, begin_anew=begin_anew)
+        try:
+            await gateway.start()
+            await story(Rig(gateway, watch, receivers))
+        finally:
+            await gateway.close()
+
+    asyncio.run(told())
+    return receivers
+
+
+def with_person(config: Config, name: str, **changes: object) -> Config:
+    """A configuration in which something about a person is different."""
+    person = replace(config.persons[name], **changes)  # type: ignore[arg-type]
+    return replace(config, persons={**config.persons, name: person})
