@@ -33,11 +33,13 @@ from priste import (
 from priste.calibration import CertifiedPlan
 from priste.checks import Array
 from priste.stream import PublicState
+from priste.stream.share import DEFAULT_ETA
 from priste.stream.watched import Watched
 from tests.oracles import joint_by_enumeration, rising_loss_over_edges
 
 GRID = Grid(2, 3)
 MOBILITY = Mobility.gaussian(GRID, sigma=1.0)
+NOISE = Exponential(GRID, 2.0)
 EVENT = presence({0, 1}, [2, 3])
 PATH = [0, 1, 4, 3, 0, 1, 2]
 
@@ -45,7 +47,7 @@ PATH = [0, 1, 4, 3, 0, 1, 2]
 def protector(**changes: object) -> Protector:
     arguments: dict[str, object] = {
         "mobility": MOBILITY,
-        "mechanism": Exponential(GRID, 2.0),
+        "mechanism": NOISE,
         "protections": Protect(EVENT, 0.5),
         "prior": AnyPrior(),
         "calibration": Retry(),
@@ -399,3 +401,65 @@ def test_a_stream_may_begin_without_events() -> None:
     guard.add(Protect(EVENT, 0.5))
     assert guard.release(PATH[1]).step == first.step + 1
     assert [entry.epsilon for entry in guard.account()] == [0.5]
+
+
+def test_a_protector_says_how_many_events_it_has() -> None:
+    one = Protect(at({0}, 3), 1.0)
+    guard = Protector(MOBILITY, NOISE, one)
+    assert repr(guard) == "Protector(1 event, OptimalRemap, next step 0)"
+    guard.add(Protect(at({1}, 3), 1.0))
+    assert repr(guard) == "Protector(2 events, OptimalRemap, next step 0)"
+
+
+def test_against_mixtures_nothing_waits() -> None:
+    models = (MOBILITY, MOBILITY)
+    assert Protector(models, NOISE, (), mixtures=True).eta == 0
+    assert Protector(models, NOISE, ()).eta == DEFAULT_ETA
+
+
+def test_each_of_several_additions_must_be_a_protection() -> None:
+    guard = Protector(MOBILITY, NOISE, ())
+    with pytest.raises(ProtectionError, match="add takes one or more"):
+        guard.add([Protect(at({0}, 3), 1.0), at({1}, 3)])  # type: ignore[list-item]
+    assert len(guard.account()) == 0
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_an_exchange_at_the_start_can_be_audited_from_there_and_a_later_one_cannot(
+    several: bool,
+) -> None:
+    n = MOBILITY.n_cells
+    other = Mobility(np.full((n, n), 1 / n))
+    guard = Protector(MOBILITY, NOISE, Protect(at({0}, 30), 1.0))
+    guard.exchange([other] if several else other)
+    assert guard.mobilities == (other,)
+    assert guard.beginning().mobilities == (other,)
+    guard.skip()
+    assert guard.beginning().step == -1
+    guard.exchange(MOBILITY)
+    with pytest.raises(ProtectionError, match="the stream has gone on"):
+        guard.beginning()
+    guard.exchange(other)
+    with pytest.raises(ProtectionError, match="the stream has gone on"):
+        guard.beginning()
+
+
+def test_a_protector_at_a_state_cannot_be_audited_from_its_beginning() -> None:
+    guard = Protector(MOBILITY, NOISE, Protect(at({0}, 3), 1.0))
+    again = Protector.at(guard.state, guard.calibration, guard.draws)
+    with pytest.raises(ProtectionError, match="the stream has gone on"):
+        again.beginning()
+
+
+def test_a_release_that_is_repeated_leaves_what_the_drawn_one_left() -> None:
+    events = [Protect(at({0}, 2), 1.0, name="a"), Protect(at({1}, 3), 0.5, name="b")]
+    drawn, repeated = (Protector(MOBILITY, NOISE, events, seed=4) for _ in range(2))
+    for cell in (0, 1, None, 0, 1):
+        if cell is None:
+            drawn.skip()
+            repeated.skip()
+        else:
+            release = drawn.release(cell)
+            assert repeated.repeat(release.column) == release.private.losses
+        assert str(drawn.account()) == str(repeated.account())
+    assert repeated.draws != drawn.draws

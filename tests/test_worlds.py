@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from priste import EventError, at, at_least, pattern, presence
 from priste.worlds import Worlds, compile_event
 from tests.oracles import all_paths, truths
-from tests.strategies import events
+from tests.strategies import events, random_event
 
 
 def final_worlds(worlds: Worlds, paths: np.ndarray) -> np.ndarray:
@@ -116,3 +116,27 @@ def test_foregone_events_are_refused_with_the_verdict() -> None:
         compile_event(at(0, 1) & at(1, 1), 3)
     with pytest.raises(EventError, match="the event cannot fail"):
         compile_event(at(range(3), 1), 3)
+
+
+def test_counts_of_one_step_and_of_several_are_what_every_path_says() -> None:
+    here = [at(cells, 1) for cells in ({0, 1}, {1, 2}, {0, 2}, {3})]
+    there = [at({cell}, 2) for cell in (0, 1)]
+    paths = all_paths(4, 3)
+    for k in (1, 2, 3, 4, 5):
+        for parts in (here, here + there):
+            event = at_least(min(k, len(parts)), parts)
+            for each in (event, ~event):
+                holds = truths(each, paths)
+                if holds.any() and not holds.all():
+                    worlds = compile_event(each, 4)
+                    np.testing.assert_array_equal(final_worlds(worlds, paths), holds)
+
+
+def test_random_expressions_are_what_every_path_says() -> None:
+    random, paths = np.random.default_rng(3), all_paths(3, 4)
+    for _ in range(150):
+        event = random_event(random, 3, 4, depth=3)
+        holds = truths(event, paths)
+        if holds.any() and not holds.all():
+            worlds = compile_event(event, 3)
+            np.testing.assert_array_equal(final_worlds(worlds, paths), holds)

@@ -232,9 +232,8 @@ class _Expressions:
             parts = self._united(parts, is_and)
             if decisive in parts:
                 return decisive
-            parts = [part for part in parts if part > TRUE]
-            if len(parts) <= 1:
-                return parts[0] if parts else TRUE - decisive
+            if len(parts) == 1:
+                return parts[0]
             k = len(parts) if is_and else 1
         parts.sort(key=lambda part: (self._first_step[part], part))
         chain = EMPTY

@@ -187,8 +187,7 @@ def largest(rows: Rows) -> tuple[float, int, int, float]:
     prior, posterior = _odds(rows)
     best, best_i, best_j, best_ratio = -math.inf, 0, 0, 0.0
     for i in range(n):
-        possible = rows[0][i, 2] > 0 or rows[0][i, 3] > 0
-        if possible and math.isfinite(prior[i]) and _LN2 * (posterior[i] - prior[i]) > best:
+        if math.isfinite(prior[i]) and _LN2 * (posterior[i] - prior[i]) > best:
             best, best_i, best_j = _LN2 * (posterior[i] - prior[i]), i, i
     bound = _exponential(best + _SLACK)
     slacks = _slacks(rows, bound)

@@ -11,19 +11,29 @@ installed by nothing else: ``pip install cosmic-ray``.
 
 MODULES: dict[str, tuple[str, ...]] = {
     "dyadic": ("test_dyadic.py",),
-    "randomness": ("test_randomness.py",),
+    "randomness": ("test_randomness.py", "stream/test_state_file.py"),
     "worlds": ("test_worlds.py",),
     "mixture": ("test_mixture.py",),
-    "evidence": ("test_evidence.py", "test_quantify.py"),
-    "worst_case": ("test_worst_case.py", "test_worst_case_wide.py"),
+    "evidence": (
+        "test_evidence.py",
+        "test_quantify.py",
+        "stream/test_watched.py",
+        "stream/test_beliefs.py",
+        "stream/test_public_state.py",
+    ),
+    "worst_case": ("test_worst_case.py", "test_worst_case_wide.py", "stream/test_watched.py"),
     "worst_case_kernels": ("test_worst_case.py", "test_worst_case_wide.py"),
     "worst_case_wide": ("test_worst_case_wide.py", "test_worst_case.py"),
     "stream/activation": ("stream/test_activation.py",),
     "stream/beliefs": ("stream/test_beliefs.py",),
     "stream/whereabouts": ("stream/test_whereabouts.py",),
     "stream/watched": ("stream/test_watched.py",),
-    "stream/public_state": ("stream/test_public_state.py", "stream/test_endless.py"),
-    "protector": ("test_protector.py",),
+    "stream/public_state": (
+        "stream/test_public_state.py",
+        "stream/test_endless.py",
+        "test_mixture.py",
+    ),
+    "protector": ("test_protector.py", "stream/test_state_file.py", "test_mixture.py"),
     "calibration/calibration": ("calibration/test_calibration.py",),
     "calibration/every_output": ("calibration/test_every_output.py",),
     "calibration/retry": ("calibration/test_retry.py",),
@@ -38,6 +48,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "auditing/auditor": ("auditing/test_audit.py", "auditing/test_histories.py"),
     "auditing/histories": ("auditing/test_histories.py",),
     "auditing/result": ("auditing/test_result.py",),
-    "auditing/walk": ("auditing/test_audit.py", "auditing/test_histories.py"),
+    "auditing/walk": (
+        "auditing/test_audit.py",
+        "auditing/test_histories.py",
+        "test_mixture.py",
+    ),
 }
 """The modules that carry the guarantee, and the tests of each."""

@@ -103,7 +103,7 @@ class PublicState:
         """Return what was spent of every ε, and what is left."""
         entries = (*self.settled, *(w.entry() for w in self.watched))
         by_name: dict[str, list[Entry]] = {}
-        for entry in sorted(entries, key=lambda entry: entry.settled_at is None):
+        for entry in entries:
             by_name.setdefault(entry.name, []).append(entry)
         together = [Entry.of_all(of_event) for of_event in by_name.values()]
         together.sort(key=lambda entry: entry.settled_at is None)
