@@ -381,6 +381,8 @@ def test_what_cannot_be_is_refused() -> None:
         OptimalRemap(np.ones((3, 3))).plan(first_step(KnownPrior(UNIFORM)))
     with pytest.raises(ProtectionError, match="gap must be"):
         OptimalRemap(gap=0)
+    with pytest.raises(ProtectionError, match="margin"):
+        OptimalRemap(margin=1)
     for name in ("rounds", "outputs"):
         with pytest.raises(ProtectionError, match=f"{name} must be a whole number of at least 1"):
             OptimalRemap(**{name: 0})  # type: ignore[arg-type]

@@ -107,15 +107,14 @@ class OptimalRemap:
             reason = f"the solver found no optimum ({error})"
             _log.info("a simpler calibration serves: %s", reason)
         remark = f"{reason}: the same answer from everywhere"
-        plans = [same_answer(allowed, losses, remark, avoided)]
-        if self.avoid_secret:
-            return plans[0]
+        same = same_answer(allowed, losses, remark, avoided)
         chosen = EveryOutput().plan(allowed)
-        if chosen.emission.shape == losses.shape:
-            expected = float(np.sum(weights(situation)[:, None] * chosen.emission * losses))
-            remark = f"{reason}: weakened noise instead (EveryOutput)"
-            plans.append(replace(chosen, expected_loss=expected, remark=remark))
-        return min(plans, key=lambda plan: plan.expected_loss)
+        if self.avoid_secret or chosen.emission.shape != losses.shape:
+            return same
+        expected = float(np.sum(weights(situation)[:, None] * chosen.emission * losses))
+        remark = f"{reason}: weakened noise instead (EveryOutput)"
+        noise = replace(chosen, expected_loss=expected, remark=remark)
+        return min(same, noise, key=lambda plan: plan.expected_loss)
 
     def _losses(self, situation: Situation) -> Array:
         """Return the loss per true and released cell."""

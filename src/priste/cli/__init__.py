@@ -11,6 +11,7 @@ from priste.cli.check import audit, explain
 from priste.cli.console import clear_errors, say, working
 from priste.cli.learn import fit, simulate
 from priste.cli.release import protect, quantify
+from priste.cli.serve import kept_fixes, serve, token
 
 app = typer.Typer(
     name="priste",
@@ -54,8 +55,9 @@ def demo(
             say(line)
 
 
-for command in (fit, simulate, quantify, protect, audit, explain):
+for command in (fit, simulate, quantify, protect, audit, explain, serve, kept_fixes):
     app.command()(command)
+app.add_typer(token, name="token")
 
 
 def main() -> None:

@@ -27,6 +27,7 @@ from priste.serve.store import Letter, Store
 from priste.serve.ticker import SECOND, Course, Ticker
 from priste.serve.tokens import Tokens
 from priste.serve.writer import Writer
+from priste.tracks.model import Model
 from priste.tracks.model_file import load_model
 from priste.tracks.stream_file import from_bytes, to_bytes
 
@@ -116,6 +117,7 @@ class Gateway:
                 track = new
             else:
                 stream, track = resting.id, from_bytes(resting.state, f"stream {resting.id}")
+                _warn_of_another_model(person, track.model)
         except (PristeError, OSError) as error:
             raise GatewayError(f"persons.{person.name}: {error}") from error
         receivers = tuple(receiver.name for receiver in person.receivers)
@@ -202,6 +204,16 @@ class Gateway:
                 await asyncio.to_thread(self.reading.database.tidy)
             except Exception:
                 _log.exception("deleted fixes could not be overwritten yet")
+
+
+def _warn_of_another_model(person: Person, model: Model) -> None:
+    """Say so if the model that is configured is not the one that the stream runs with."""
+    if person.model.exists() and load_model(person.model).fingerprint != model.fingerprint:
+        _log.warning(
+            "the stream of %s goes on with the model it began with; another one needs a new "
+            "stream (--begin-anew)",
+            person.name,
+        )
 
 
 def note_of(config: Config) -> Path:

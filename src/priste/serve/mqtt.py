@@ -89,6 +89,8 @@ class Mqtt:
 
     async def send(self, receiver: Receiver, body: bytes) -> None:
         """Publish a letter, retained, and wait until the broker has it."""
+        if not self._client.is_connected():
+            raise SendError("there is no connection to the broker")
         info = self._client.publish(receiver.topic, body, qos=1, retain=True)
         try:
             await asyncio.to_thread(info.wait_for_publish, TIMEOUT)

@@ -7,6 +7,8 @@ against does not depend on how much of it is right.
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, get_args
 
@@ -15,7 +17,8 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 
 from priste.checks import listing, shown
 from priste.errors import GatewayError
-from priste.serve.database import Database
+from priste.serve.database import Database, connect
+from priste.serve.schema import migrate
 
 Role = Literal["send", "read", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -26,6 +29,17 @@ LONGEST = 200
 _PREFIX = "priste"
 _hasher = PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1)
 _DUMMY = _hasher.hash(secrets.token_urlsafe(32))
+
+
+@contextmanager
+def open_tokens(address: str) -> Iterator["Tokens"]:
+    """Give the tokens of a database, which may be in use by a gateway."""
+    database = connect(address)
+    try:
+        migrate(database, secrets.token_hex(8))
+        yield Tokens(database)
+    finally:
+        database.close()
 
 
 class Bearer(NamedTuple):

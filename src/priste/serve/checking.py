@@ -1,0 +1,42 @@
+"""A configuration held against the files it names, before anything is served."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from priste.errors import GatewayError, PristeError
+from priste.serve.config import Config, Person
+from priste.serve.live import begun
+from priste.tracks.model_file import load_model
+from priste.tracks.seen import days_seen
+from priste.tracks.steps import duration
+
+
+def checked(config: Config) -> Iterator[str]:
+    """Refuse what no stream can begin with; yield what the owner should know."""
+    for person in config.persons.values():
+        yield from _checked(person)
+
+
+def _checked(person: Person) -> Iterator[str]:
+    where = f"persons.{person.name}"
+    for name, path in (("model", person.model), ("events", person.events)):
+        if not path.is_file():
+            remedy = "priste fit makes one" if name == "model" else "the documentation shows one"
+            raise GatewayError(f"{where}.{name}: there is no file {path.name}; {remedy}")
+    try:
+        model = load_model(person.model)
+        now = pd.Timestamp.now("UTC")
+        begun(now, model, person.events, person.adversary, person.budget)
+    except PristeError as error:
+        raise GatewayError(f"{where}: {error}") from error
+    today = now.tz_convert(model.time_zone).date()
+    if days_seen(model.provenance, today, today, None):
+        raise GatewayError(
+            f"{where}.model was learned from today, and what it has seen is a release that nobody "
+            f"accounts for; fit it to days before the stream begins (priste fit --until)"
+        )
+    if person.lag > model.step:
+        yield f"{where}: releases come {duration(person.lag)} late, which is longer than a step"
+    if not person.receivers:
+        yield f"{where} has no receivers; what is released can be fetched from /feed.geojson"
