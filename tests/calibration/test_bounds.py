@@ -273,3 +273,19 @@ def test_a_promise_broken_before_is_mended_by_nothing() -> None:
     bound = random_bound(0, orders=0.0)
     broken = replace(bound, true=1e4 * bound.true)
     assert broken.missing(np.ones(4)) == math.inf
+
+
+def test_with_one_past_odds_rise_from_the_smallest_start_and_fall_from_the_largest() -> None:
+    row = np.array([[0.2, 0.5, 0.3]])
+    twice = np.repeat(row, 2, axis=0)
+    low, high = (0.2, 0.8), (0.6, 0.4)
+    for starts, least in (((low, high), 0), ((high, low), 1)):
+        a, not_a = np.array(starts).T
+        bound = Bound(a, not_a, twice, 1 - twice, 1.5, both=True, has_one_past=True)
+        rise, fall = bound.extremes()
+        assert rise == Belief(least, least, 0.0, True)
+        assert fall == Belief(1 - least, 1 - least, 0.0, False)
+        assert replace(bound, both=False).extremes() == [rise]
+        assert replace(bound, has_one_past=False).extremes() == []
+    alone = Bound(np.array([0.2]), np.array([0.8]), row, 1 - row, 1.5, both=True, has_one_past=True)
+    assert alone.extremes() == [Belief(0, 0, 0.0, True), Belief(0, 0, 0.0, False)]

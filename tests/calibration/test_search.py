@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -441,3 +442,32 @@ def test_a_plan_leaves_the_beliefs_of_each_output_or_the_variables_it_used(
     assert again.expected_loss == pytest.approx(plan.expected_loss, rel=1e-6)
     other = WarmStart(used=np.ones((3, 3), dtype=bool))  # from a map of another size
     assert planned(on_map(PRIORS[0]), monkeypatch, other).expected_loss == plan.expected_loss
+
+
+def test_where_nothing_is_promised_each_row_gives_its_cheapest_output() -> None:
+    situation = replace(first_step(KnownPrior(UNIFORM)), protections=(), evidence=())
+    belief = np.array([0.1, 0.2, 0.3, 0.4])
+    losses = np.random.default_rng(2).random((4, 4))
+    effort = Effort(0.01, 10, None, 10.0)
+    plan = Search(effort, replace(situation, belief=belief), losses).plan()
+    weighed = weights(replace(situation, belief=belief))
+    np.testing.assert_array_equal(plan.emission, np.eye(4)[losses.argmin(axis=1)])
+    expected = sum(weighed[i] * losses[i].min() for i in range(4))
+    assert plan.expected_loss == plan.bound == pytest.approx(expected)
+
+
+def test_the_search_ends_at_its_time_limit_and_a_linear_one_at_a_tenth_of_the_gap() -> None:
+    effort = Effort(0.01, 10, None, 10.0)
+    search = Search(effort, first_step(KnownPrior(UNIFORM)), GRID.distances)
+    assert search.deadline - time.monotonic() == pytest.approx(10.0, abs=1.0)
+    assert OnMap(search, np.arange(4)).gap == pytest.approx(0.001)
+    assert on_map(AnyPrior()).gap == pytest.approx(0.01)
+
+
+def test_beliefs_of_promises_that_are_gone_do_not_hide_others() -> None:
+    place = on_map(AnyPrior())
+    near = Belief(0, 1, 0.5, True)
+    shared = SharedCuts((), 4, place._near())
+    for gone in ({0: (near,)}, dict[int, tuple[Belief, ...]]()):
+        start = WarmStart({5: gone, 0: {0: (near,)}})
+        assert len(place._remembered(start, {}, shared)) == 4

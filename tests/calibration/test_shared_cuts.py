@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from priste import (
     EmissionMatrix,
@@ -106,3 +107,111 @@ def test_bounds_with_several_pasts_share_nothing() -> None:
     assert shared.first() == []
     assert shared.broken(np.eye(3)) == []
     assert shared.active(np.eye(3)) == []
+
+
+def lonely(seed: int, rows: int, both: bool = True) -> Bound:
+    """A promise to one belief; nobody can be in its last cell and speak for the event."""
+    random = np.random.default_rng(seed)
+    true, false = random.random((2, 1, rows))
+    true[0, -1] = false[0, -1] = 0.0
+    one = np.array([0.4]), np.array([0.6])
+    return Bound(*one, true, false, 1.6, both, has_one_past=True)
+
+
+def many(columns: int, rows: int = 6, bounds: int = 4) -> tuple[SharedCuts, NDArray[np.intp]]:
+    random = np.random.default_rng(columns)
+    near = np.array([random.permutation(columns) for _ in range(columns)])
+    return SharedCuts([lonely(seed, rows) for seed in range(bounds)], rows, near), near
+
+
+def depths(shared: SharedCuts, remap: Array) -> Array:
+    """How far each column breaks each cut, beyond what is not worth a cut."""
+    return np.array(
+        [[line @ column - 1e-7 * column.max() for column in remap.T] for line in shared.lines]
+    )
+
+
+def random_remap(seed: int, rows: int, columns: int) -> Array:
+    random = np.random.default_rng(seed)
+    remap = random.random((rows, columns)) * (random.random((rows, columns)) < 0.5)
+    remap[:, 0] = 0.0
+    remap[0, 1:] += 1e-3
+    return np.asarray(remap * 10.0 ** random.uniform(-6, 0, columns))
+
+
+def test_a_cut_that_some_cells_do_not_feel_is_a_cut() -> None:
+    shared, _ = many(3)
+    assert shared.lines.shape == (8, 6)
+    assert (shared.lines[:, -1] == 0).all()
+
+
+def test_the_two_cuts_that_a_column_breaks_most_are_added_for_the_fifty_nearest() -> None:
+    shared, near = many(60)
+    there: set[tuple[int, int]] = set()
+    for seed in range(3):
+        remap = random_remap(seed, 6, 60)
+        expected = []
+        for j, column in enumerate(depths(shared, remap).T):
+            for line in sorted(range(8), key=lambda line: -column[line])[:2]:
+                for k in near[j][:50].tolist():
+                    if column[line] > 0 and (line, k) not in there:
+                        there.add((line, k))
+                        expected.append((line, k))
+        found = [
+            (shared._owner.index((added.bound, added.belief)), added.column)
+            for added in shared.broken(remap)
+        ]
+        assert found == expected
+
+
+def test_a_cut_counts_as_broken_or_active_within_a_tolerance_of_the_largest_entry() -> None:
+    bound = lonely(7, 5, both=False)
+
+    def at_depth(depth: float) -> tuple[SharedCuts, Array]:
+        shared = SharedCuts([bound], 5, np.zeros((1, 1), dtype=np.intp))
+        (line,) = shared.lines
+        column = np.array([0.0, 2.0, 1.0, 3.0, 0.0])
+        column -= line * (line @ column) / (line @ line)
+        column += line * depth * column.max() / (line @ line)
+        return shared, column[:, None]
+
+    for depth, is_broken in ((0.5e-7, False), (2e-7, True), (-0.5e-7, False)):
+        shared, column = at_depth(depth)
+        assert bool(shared.broken(column)) == is_broken
+    for depth, is_active in ((-0.5e-7, True), (-2e-7, False), (0.5e-7, True)):
+        shared, column = at_depth(depth)
+        assert shared.active(column) == []  # the program does not know it
+        shared.first()
+        assert bool(shared.active(column)) == is_active
+        assert shared.active(0 * column) == []  # an output that does not occur
+
+
+def joined_slowly(shared: SharedCuts, remap: Array, cost: Array) -> Array:
+    """Give each column that breaks a cut, the deepest first, to the cheapest that bears it."""
+    remap, depth = remap.copy(), depths(shared, remap)
+    order = sorted(range(remap.shape[1]), key=lambda j: -max(0.0, depth[:, j].max()))
+    for j in order:
+        if depth[:, j].max() <= 0:
+            continue
+        prices = {
+            k: float(remap[:, j] @ cost[:, k])
+            for k in range(remap.shape[1])
+            if remap[:, k].any() and (depth[:, k] + depth[:, j] <= 0).all()
+        }
+        if prices:
+            to = min(prices, key=lambda k: prices[k])
+            for table in (remap, depth):
+                table[:, to] += table[:, j]
+                table[:, j] = 0.0
+    return remap
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_columns_are_joined_as_they_are_slowly(seed: int) -> None:
+    shared, _ = many(12, bounds=1 + seed % 3)
+    random = np.random.default_rng(seed)
+    remap, cost = random_remap(seed, 6, 12), random.random((6, 12))
+    remap[:, 6:9] *= 1e-3
+    remap[1:, 9:] *= 1e-2
+    joined = joined_slowly(shared, remap, cost)
+    np.testing.assert_allclose(shared.joined(remap, cost), joined, rtol=1e-12)
