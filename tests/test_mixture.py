@@ -22,6 +22,8 @@ from priste import (
 from priste.calibration import Calibration
 from priste.checks import Array
 from priste.errors import ProtectionError, StreamFileError
+from priste.evidence import EventModel, Evidence
+from priste.mixture import Mixture
 from priste.stream import PublicState
 from tests.oracles import joint_by_enumeration, rising_loss_over_edges
 
@@ -131,3 +133,27 @@ def test_what_is_not_possible_with_mixtures_is_said() -> None:
         guard.exchange((OFTEN, RARELY))
     with pytest.raises(StreamFileError, match="cannot be saved"):
         guard.save("nowhere")
+
+
+def test_a_mixture_follows_each_model_by_itself() -> None:
+    event, columns = at({1}, 2), [np.array([0.9, 0.3]), np.array([0.2, 0.6])]
+    parts = [Evidence.start(EventModel(event, model), AnyPrior()) for model in (RARELY, OFTEN)]
+    mixture = Mixture.of_models(parts)
+    assert not mixture.has_one_past
+    assert (mixture.step, mixture.model.event) == (0, event)
+    for look_first in (False, True):
+        for together in (False, True):  # two releases of one step, or one of each of two
+            whole, each = mixture, list(parts)
+            if look_first:
+                whole.four_vectors()
+            for column in columns:
+                whole, each = whole.observe(column), [part.observe(column) for part in each]
+                if look_first:
+                    whole.four_vectors()
+                if not together:
+                    whole, each = whole.advance(), [part.advance() for part in each]
+            found = whole.four_vectors()
+            expected = [part.four_vectors() for part in each]
+            for name in ("a", "not_a", "b", "d", "exponents"):
+                wanted = np.concatenate([getattr(vectors, name) for vectors in expected])
+                np.testing.assert_allclose(getattr(found, name), wanted, rtol=1e-14)

@@ -468,6 +468,7 @@ def test_beliefs_of_promises_that_are_gone_do_not_hide_others() -> None:
     place = on_map(AnyPrior())
     near = Belief(0, 1, 0.5, True)
     shared = SharedCuts((), 4, place._near())
-    for gone in ({0: (near,)}, dict[int, tuple[Belief, ...]]()):
-        start = WarmStart({5: gone, 0: {0: (near,)}})
+    some: dict[int, tuple[Belief, ...]] = {0: (near,)}
+    for gone in (some, {}):
+        start = WarmStart({5: gone, 0: some})
         assert len(place._remembered(start, {}, shared)) == 4
