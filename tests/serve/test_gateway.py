@@ -183,3 +183,16 @@ def test_a_clock_set_back_draws_nothing_twice(tmp_path: Path) -> None:
         assert list(rig.gateway.store.cells(1)) == [0, 1, 2, 3]
 
     live(written(tmp_path), story)
+
+
+def test_the_clock_of_a_step_is_that_of_the_wall_when_summer_ends(tmp_path: Path) -> None:
+    watch = Watch(pd.Timestamp("2024-10-26 20:30", tz="UTC"))  # 22:30 in the city
+
+    async def story(rig: Rig) -> None:
+        for _ in range(30):
+            rig.watch.moment = rig.watch.moment.ceil("1h") + HOUR
+            await rig.end_steps()
+        rows = rig.gateway.store.certificates("ada")
+        assert [row[2:] for row in rows] == [(0, 1), (1, 26)]  # the day has 25 hours
+
+    live(written(tmp_path), story, watch=watch)
