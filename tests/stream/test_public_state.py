@@ -278,3 +278,22 @@ def test_for_mixtures_everything_is_followed_under_no_single_model() -> None:
     assert state.eta == 0
     assert [w.model for w in state.watched] == [-1, -1]
     assert len(state.live) == 2
+
+
+def test_two_events_asked_for_at_once_are_followed_as_each_is_alone() -> None:
+    state = PublicState.start([MODEL], NOISE, [], AnyPrior(), eta=0).arrive()
+    state = state.observe(COLUMNS[0], None)
+    one, other = (Protect(at({cell}, 2), 9.0, name=f"{cell}") for cell in (0, 1))
+    alone = state.adding(other).live[0].evidence
+    beside = state.adding(one).adding(other).live[1].evidence
+    assert alone is not None
+    assert beside is not None
+    assert alone.step == beside.step == 1
+    np.testing.assert_allclose(beside.tensor, alone.tensor, rtol=1e-14)
+
+
+def test_after_an_exchange_beliefs_move_as_the_new_model_says() -> None:
+    state = PublicState.start([MODEL], NOISE, ASKED, AnyPrior(), eta=0).arrive()
+    state = state.observe(COLUMNS[0], None).exchanged([SLOW]).arrive()
+    moved = np.diag(COLUMNS[0]) @ SLOW.transition(0)
+    np.testing.assert_allclose(state.beliefs[0].weights, moved, rtol=1e-14)

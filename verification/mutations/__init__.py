@@ -25,9 +25,13 @@ MODULES: dict[str, tuple[str, ...]] = {
     "worst_case_kernels": ("test_worst_case.py", "test_worst_case_wide.py"),
     "worst_case_wide": ("test_worst_case_wide.py", "test_worst_case.py"),
     "stream/activation": ("stream/test_activation.py",),
-    "stream/beliefs": ("stream/test_beliefs.py",),
-    "stream/whereabouts": ("stream/test_whereabouts.py",),
-    "stream/watched": ("stream/test_watched.py",),
+    "stream/beliefs": ("stream/test_beliefs.py", "stream/test_public_state.py"),
+    "stream/whereabouts": ("stream/test_whereabouts.py", "stream/test_public_state.py"),
+    "stream/watched": (
+        "stream/test_watched.py",
+        "stream/test_public_state.py",
+        "stream/test_endless.py",
+    ),
     "stream/public_state": (
         "stream/test_public_state.py",
         "stream/test_endless.py",
