@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -158,3 +160,48 @@ def test_wrong_emissions_are_refused_with_their_place(columns: list[object], mes
     mobility = Mobility(np.full((3, 3), 1 / 3))
     with pytest.raises(EvidenceError, match=message):
         privacy_loss(presence({0}, [1]), mobility, columns)  # type: ignore[arg-type]
+
+
+THREE = EventModel(presence({0}, [1]), Mobility(0.4 * np.eye(3) + 0.2))
+
+
+def test_two_releases_of_one_step_are_one_with_both_columns() -> None:
+    columns = np.array([0.9, 0.2, 0.4]), np.array([0.3, 0.5, 0.8])
+    evidence = Evidence.start(THREE, AnyPrior())
+    twice = evidence.observe(columns[0]).observe(columns[1])
+    once = evidence.observe(columns[0] * columns[1])
+    for step in (twice, once):
+        assert step.released is not None
+    np.testing.assert_allclose(twice.four_vectors().b, once.four_vectors().b, rtol=1e-15)
+    np.testing.assert_allclose(twice.advance().tensor, once.advance().tensor, rtol=1e-15)
+
+
+def test_beliefs_that_merge_keep_the_ends_of_the_odds_they_began_with() -> None:
+    evidence = replace(
+        Evidence.start(THREE, AnyPrior()),
+        a=np.array([0.5, 0.9, 0.1]),
+        not_a=np.array([0.5, 0.1, 0.9]),
+    )
+    one = evidence.merged(np.full((1, 3), 1 / 3))
+    assert one.a.tolist() == [0.1, 0.9]
+    assert one.not_a.tolist() == [0.9, 0.1]
+    assert one.has_one_past
+    assert one.exponents.tolist() == [0, 0]
+
+
+def test_one_past_is_that_of_one_belief_or_of_two_that_agree() -> None:
+    def with_pasts(*rows: int) -> Evidence:
+        evidence = Evidence.start(THREE, AnyPrior())
+        chosen = list(rows)
+        return replace(
+            evidence,
+            a=evidence.a[chosen],
+            not_a=evidence.not_a[chosen],
+            tensor=evidence.tensor[chosen],
+            exponents=evidence.exponents[chosen],
+        )
+
+    assert with_pasts(0).has_one_past
+    assert with_pasts(1, 1).has_one_past
+    assert not with_pasts(0, 1).has_one_past
+    assert not with_pasts(0, 0, 0).has_one_past

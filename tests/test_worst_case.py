@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,14 @@ from priste import (
 from priste import worst_case_kernels as kernels
 from priste.checks import Array
 from priste.evidence import EventModel, Evidence, FourVectors
-from priste.worst_case import Sides, checked, first_beyond, is_beyond, worst_case
+from priste.worst_case import (
+    Sides,
+    checked,
+    first_beyond,
+    is_beyond,
+    survives_disclosure,
+    worst_case,
+)
 from tests.cplex_oracle import balanced_form, needs_cplex, smallest_value, theorem_checks
 from tests.oracles import (
     condition_over_all_pairs,
@@ -393,3 +401,24 @@ def test_epsilon_and_sides_are_checked() -> None:
         within(*good, 0)
     with pytest.raises(EvidenceError, match="sides must be one of both, event, got 'left'"):
         worst_case_loss(*good, sides="left")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("speaks_against", [False, True])
+def test_a_state_that_one_belief_deems_possible_counts_when_all_is_told(
+    speaks_against: bool,
+) -> None:
+    model = EventModel(presence({0}, [0]), Mobility(np.full((3, 3), 1 / 3)))
+    evidence = Evidence.start(model, AnyPriorOn([0, 1]))
+    mild = np.array([[0.25, 0.25, 0.0], [0.2, 0.2, 0.0]])
+    sharp = mild + (np.array([[0, 0, 0.0], [0, 0, 0.1]]))
+    true, false = (mild, sharp) if speaks_against else (sharp, mild)
+    half = np.full(2, 0.5)
+    none = np.zeros(2, dtype=bool)
+
+    def told(true: Array, false: Array) -> bool:
+        tensor = np.stack([false, true], axis=1)
+        after = replace(evidence, a=half, not_a=half, faint=(none, none), tensor=tensor)
+        return survives_disclosure(after, 1.0)
+
+    assert told(mild, mild)
+    assert not told(true, false)
