@@ -37,12 +37,12 @@ STEP = 60
 PLACE = LocalMap(Grid(20, 20, 0.5), latitude=52.52, longitude=13.40)
 EVENTS = """
 time_zone = "UTC"
-regions.clinic.circle = { latitude = 52.53, longitude = 13.42, radius_km = 0.6 }
-windows.day = { from = "00:00", to = "24:00" }
+regions.clinic.circle = {{ latitude = 52.53, longitude = 13.42, radius_km = 0.6 }}
+windows.hours = {{ from = "{first:02d}:00", to = "{last:02d}:00" }}
 [events.treatment]
 kind = "presence"
 region = "clinic"
-window = "day"
+window = "hours"
 epsilon = 1.0
 """
 
@@ -98,7 +98,9 @@ class Run:
         mobility = Mobility.gaussian(PLACE.grid, sigma=1.0)
         model = Model(PLACE, pd.Timedelta(seconds=STEP), (mobility,), "UTC", {"days": []})
         save_model(model, folder / "model.npz")
-        (folder / "events.toml").write_text(EVENTS)
+        hour = pd.Timestamp.now("UTC").hour
+        hours = {"first": (hour + 1) % 24, "last": (hour + 5) % 24}
+        (folder / "events.toml").write_text(EVENTS.format(**hours))
         config = [f"[server]\nport = {port}\nworkers = {self.workers}\n"]
         for number in range(self.people):
             config.append(

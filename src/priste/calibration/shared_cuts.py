@@ -78,8 +78,7 @@ class SharedCuts:
 
     def active(self, remap: Array) -> list[Added]:
         """Return the cuts that hold a remap back."""
-        tight = self._has & (remap.max(axis=0) > 0)
-        tight &= self.lines @ remap > -_BROKEN * remap.max(axis=0)
+        tight = self._has & (self.lines @ remap > -_BROKEN * remap.max(axis=0))
         return [
             Added(bound, j, belief, self.lines[line])
             for line, (bound, belief) in enumerate(self._owner)

@@ -14,11 +14,17 @@ from priste.tracks.steps import duration
 
 def checked(config: Config) -> Iterator[str]:
     """Refuse what no stream can begin with; yield what the owner should know."""
+    good: set[tuple[object, ...]] = set()
     for person in config.persons.values():
-        yield from _checked(person)
+        alike = person.model, person.events, person.adversary, person.budget
+        if alike not in good:
+            _check(person)
+            good.add(alike)
+        yield from _remarks(person)
 
 
-def _checked(person: Person) -> Iterator[str]:
+def _check(person: Person) -> None:
+    """Refuse a person whose stream cannot begin."""
     where = f"persons.{person.name}"
     for name, path in (("model", person.model), ("events", person.events)):
         if not path.is_file():
@@ -36,7 +42,11 @@ def _checked(person: Person) -> Iterator[str]:
             f"{where}.model was learned from today, and what it has seen is a release that nobody "
             f"accounts for; fit it to days before the stream begins (priste fit --until)"
         )
-    if person.lag > model.step:
-        yield f"{where}: releases come {duration(person.lag)} late, which is longer than a step"
+
+
+def _remarks(person: Person) -> Iterator[str]:
+    where = f"persons.{person.name}"
+    if person.lag > pd.Timedelta(hours=1):
+        yield f"{where}: every release comes {duration(person.lag)} after its step"
     if not person.receivers:
         yield f"{where} has no receivers; what is released can be fetched from /feed.geojson"

@@ -4,8 +4,8 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,12 +24,11 @@ from priste.serve.sealing import Sealer
 from priste.serve.seen import Seen
 from priste.serve.shard import Shards
 from priste.serve.store import Letter, Store
-from priste.serve.ticker import SECOND, Course, Ticker
+from priste.serve.ticker import SECOND, Course, Ticker, awake
 from priste.serve.tokens import Tokens
 from priste.serve.writer import Writer
-from priste.tracks.model import Model
 from priste.tracks.model_file import load_model
-from priste.tracks.stream_file import from_bytes, to_bytes
+from priste.tracks.stream_file import to_bytes
 
 _log = logging.getLogger(__name__)
 
@@ -71,6 +70,7 @@ class Gateway:
         self.writer = Writer(self._database)
         self.shards = Shards(config.workers, list(config.persons))
         self.ticker: Ticker | None = None
+        self._fingerprints: dict[Path, str | None] = {}
         self._written = asyncio.Event()
 
     def _open(self, opened: ExitStack) -> Database:
@@ -86,9 +86,12 @@ class Gateway:
 
     async def start(self) -> None:
         """Wake all streams, and begin those that are new."""
-        courses = {}
-        for person in self.config.persons.values():
-            courses[person.name] = await self._course(person)
+        persons = self.config.persons.values()
+        new: dict[tuple[object, ...], bytes] = {}
+        for person in persons:
+            await self._begin(person, new)
+        woken = await asyncio.gather(*map(self._awake, persons))
+        courses = {course.person.name: course for course in woken}
         self.ticker = Ticker(
             courses,
             self.store,
@@ -98,30 +101,40 @@ class Gateway:
             self._committed,
             self._sealer.seal if self._sealer else None,
         )
-        for name in courses:
-            await self.ticker.wake(name)
         PERSONS.set(len(courses))
         boxes = [Box(p.name, r) for p in self.config.persons.values() for r in p.receivers]
         self.outbox = Outbox(boxes, self.store, self.writer, self._send, self.now)
 
-    async def _course(self, person: Person) -> Course:
-        """Return how far a person's stream has come; begin it if there is none."""
-        try:
-            resting = await self.writer.run(lambda: self.store.resting(person.name))
-            if resting is None:
-                model = load_model(person.model)
+    async def _begin(self, person: Person, new: dict[tuple[object, ...], bytes]) -> None:
+        """Begin the stream of a person who has none; `new` has those that begin alike."""
+        if await self.writer.run(lambda: self.store.has_stream(person.name)):
+            return
+        alike = person.model, person.events, person.adversary, person.budget
+        with _about(person):
+            if alike not in new:
                 moment = pd.Timestamp(self.now(), unit="s", tz="UTC")
-                new = begun(moment, model, person.events, person.adversary, person.budget)
-                state = to_bytes(new)
-                stream = await self.writer.run(lambda: self.store.begin(person.name, state))
-                track = new
-            else:
-                stream, track = resting.id, from_bytes(resting.state, f"stream {resting.id}")
-                _warn_of_another_model(person, track.model)
-        except (PristeError, OSError) as error:
-            raise GatewayError(f"persons.{person.name}: {error}") from error
-        receivers = tuple(receiver.name for receiver in person.receivers)
-        return Course(person, stream, track.model.place, track.clock, 0, receivers=receivers)
+                stream = begun(moment, load_model(person.model), *alike[1:])
+                new[alike] = to_bytes(stream)
+        state = new[alike]
+        await self.writer.run(lambda: self.store.begin(person.name, state))
+
+    async def _awake(self, person: Person) -> Course:
+        """Wake the stream of a person."""
+        with _about(person):
+            course = await awake(person, self.store, self.writer, self.shards)
+            if self._fingerprint(person.model) not in (None, course.model):
+                _log.warning(
+                    "the stream of %s goes on with the model it began with; another one needs a "
+                    "new stream (--begin-anew)",
+                    person.name,
+                )
+        return course
+
+    def _fingerprint(self, path: Path) -> str | None:
+        """Return the fingerprint of a model's file, if it is there."""
+        if path not in self._fingerprints:
+            self._fingerprints[path] = load_model(path).fingerprint if path.exists() else None
+        return self._fingerprints[path]
 
     async def run(self) -> None:
         """Serve for ever."""
@@ -206,14 +219,13 @@ class Gateway:
                 _log.exception("deleted fixes could not be overwritten yet")
 
 
-def _warn_of_another_model(person: Person, model: Model) -> None:
-    """Say so if the model that is configured is not the one that the stream runs with."""
-    if person.model.exists() and load_model(person.model).fingerprint != model.fingerprint:
-        _log.warning(
-            "the stream of %s goes on with the model it began with; another one needs a new "
-            "stream (--begin-anew)",
-            person.name,
-        )
+@contextmanager
+def _about(person: Person) -> Iterator[None]:
+    """Say whose stream it is that cannot be."""
+    try:
+        yield
+    except (PristeError, OSError) as error:
+        raise GatewayError(f"persons.{person.name}: {error}") from error
 
 
 def note_of(config: Config) -> Path:

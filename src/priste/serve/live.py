@@ -1,6 +1,7 @@
 """A person's stream while it runs: what is public, the next plan, and the steps as they end."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from priste.tracks.adversary import Adversary
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_file import digest_of, to_text
 from priste.tracks.model import Model
+from priste.tracks.places import LocalMap
+from priste.tracks.steps import Clock
 from priste.tracks.stream_file import from_bytes, to_bytes
 from priste.tracks.track_stream import TrackStream
 from priste.tracks.windows import day_start
@@ -78,6 +81,21 @@ class LiveStream:
     def step(self) -> int:
         """The step that ends next."""
         return self._protector.step
+
+    @property
+    def place(self) -> LocalMap:
+        """The map, as it is handed to another process."""
+        return replace(self._track.model.place)
+
+    @property
+    def clock(self) -> Clock:
+        """When steps begin."""
+        return self._track.clock
+
+    @property
+    def model(self) -> str:
+        """The fingerprint of the model."""
+        return self._track.model.fingerprint
 
     def account(self) -> Account:
         """Return the state of every event: what it was charged, what it has left."""

@@ -1,7 +1,14 @@
 """Counts for Prometheus. None of them depends on where anybody is."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+)
 
+disable_created_metrics()  # type: ignore[no-untyped-call]  # when something happened first is nobody's business
 REGISTRY = CollectorRegistry()
 
 REQUESTS = Counter(

@@ -15,6 +15,8 @@ from priste.serve.live import ClosedDay, LiveStream
 from priste.serve.payloads import Fix
 from priste.serve.store import Released, Resting
 from priste.stream import Account
+from priste.tracks.places import LocalMap
+from priste.tracks.steps import Clock
 
 
 class Ended(NamedTuple):
@@ -24,16 +26,25 @@ class Ended(NamedTuple):
     is_day_over: bool
 
 
+class Awake(NamedTuple):
+    """A stream that was woken: its map, its clock, its model, and whether its day is over."""
+
+    place: LocalMap
+    clock: Clock
+    model: str
+    is_day_over: bool
+
+
 class Shard:
     """Some people's streams."""
 
     def __init__(self) -> None:
         self._streams: dict[str, LiveStream] = {}
 
-    def wake(self, person: str, resting: Resting) -> bool:
-        """Go on with a stream from what was kept; tell whether its day is over."""
-        self._streams[person] = LiveStream(resting, f"the stream of {person}")
-        return self._streams[person].is_day_over
+    def wake(self, person: str, resting: Resting) -> Awake:
+        """Go on with a stream from what was kept."""
+        stream = self._streams[person] = LiveStream(resting, f"the stream of {person}")
+        return Awake(stream.place, stream.clock, stream.model, stream.is_day_over)
 
     def end_steps(self, person: str, fixes: Sequence[Fix | None]) -> Ended:
         """End steps, each with its fix if it has one, until there are no more or the day ends."""

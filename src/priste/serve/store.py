@@ -102,6 +102,14 @@ class Store:
         """End a stream: nothing more is released on it."""
         self.database.execute("UPDATE streams SET ended = ? WHERE id = ?", (when, stream))
 
+    def has_stream(self, person: str) -> bool:
+        """Tell whether a person has a stream that goes on."""
+        return bool(
+            self.database.execute(
+                "SELECT id FROM streams WHERE person = ? AND ended IS NULL", (person,)
+            )
+        )
+
     def resting(self, person: str) -> Resting | None:
         """Return the stream of a person that goes on, if there is one."""
         rows = self.database.execute(

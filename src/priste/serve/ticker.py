@@ -6,7 +6,7 @@ until it is committed: if the disk is full, the same is committed later, and not
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -19,7 +19,7 @@ from priste.serve.config import Person
 from priste.serve.live import ClosedDay
 from priste.serve.metrics import DELAY, PLANS, STEPS, TICKS
 from priste.serve.payloads import Fix
-from priste.serve.shard import Ended, Shards
+from priste.serve.shard import Awake, Ended, Shards
 from priste.serve.store import Store, Ticked
 from priste.serve.writer import Writer
 from priste.tracks.places import LocalMap
@@ -55,11 +55,12 @@ class Course:
     stream: int
     place: LocalMap
     clock: Clock
+    model: str
+    """The fingerprint of the model."""
     step: int
     """The step that ends next."""
     last_cell: int | None = None
     is_day_over: bool = False
-    receivers: tuple[str, ...] = ()
     is_planned: bool = False
 
     def __post_init__(self) -> None:
@@ -85,6 +86,24 @@ class Course:
         return max(0, (now - self.due) // self._length + 1)
 
 
+async def awake(person: Person, store: Store, writer: Writer, shards: Shards) -> Course:
+    """Wake the stream of a person from what is kept, and return how far it has come."""
+    resting = await writer.run(lambda: store.resting(person.name))
+    if resting is None:
+        raise GatewayError(f"{person.name} has no stream to go on with")
+    woken: Awake = await shards.ask(person.name, "wake", resting)
+    return Course(
+        person,
+        resting.id,
+        woken.place,
+        woken.clock,
+        woken.model,
+        resting.step + 1,
+        await writer.run(lambda: store.last_cell(resting.id)),
+        woken.is_day_over,
+    )
+
+
 class _Round(NamedTuple):
     """Steps that were drawn together and wait for their commit."""
 
@@ -98,7 +117,7 @@ class Ticker:
 
     def __init__(
         self,
-        courses: Mapping[str, Course],
+        courses: dict[str, Course],
         store: Store,
         writer: Writer,
         shards: Shards,
@@ -152,8 +171,7 @@ class Ticker:
         while True:
             if self._waiting is None:
                 for name in sorted(self._lost):
-                    await self.wake(name)
-                    self._lost.remove(name)
+                    await self._wake(name)
                 await self._close_days()
                 self._waiting = await self._draw()
             if self._waiting is None:
@@ -187,15 +205,11 @@ class Ticker:
         self._lost.add(course.person.name)
         self.problem = "a step could not be ended"
 
-    async def wake(self, name: str) -> None:
+    async def _wake(self, name: str) -> None:
         """Go on with a stream from what is kept."""
-        resting = await self._writer.run(lambda: self._store.resting(name))
-        if resting is None:
-            raise GatewayError(f"{name} has no stream to go on with")
-        course = self.courses[name]
-        course.is_day_over = await self._shards.ask(name, "wake", resting)
-        course.step, course.is_planned = resting.step + 1, False
-        course.last_cell = await self._writer.run(lambda: self._store.last_cell(resting.id))
+        person = self.courses[name].person
+        self.courses[name] = await awake(person, self._store, self._writer, self._shards)
+        self._lost.remove(name)
 
     def _hold_if_lost(self, course: Course, now: int) -> bool:
         """Stop a stream that lies so far behind that the clock must be wrong."""
@@ -241,7 +255,7 @@ class Ticker:
                     course.ends(step),
                     release,
                     shown if is_told else None,
-                    course.receivers,
+                    tuple(receiver.name for receiver in course.person.receivers),
                 )
             )
         return rows
