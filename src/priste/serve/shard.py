@@ -6,6 +6,7 @@ other, so a step that ends waits for one plan at most.
 
 import asyncio
 import multiprocessing
+import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -71,6 +72,11 @@ class Shard:
 _here = Shard()
 
 
+def _leave_signals_to_the_parent() -> None:
+    """Let the gateway end in order when somebody presses Ctrl-C: it ends its processes itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def _ask(method: str, *arguments: Any) -> Any:
     """Ask the shard of this process."""
     return getattr(_here, method)(*arguments)
@@ -92,7 +98,8 @@ class Shards:
 
     @staticmethod
     def _process() -> tuple[Executor, Callable[..., Any]]:
-        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn")), _ask
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(1, context, _leave_signals_to_the_parent), _ask
 
     async def ask(self, person: str, method: str, *arguments: Any) -> Any:
         """Ask the shard where a person's stream is."""

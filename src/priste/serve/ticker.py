@@ -216,6 +216,7 @@ class Ticker:
         is_lost = now - course.due > microseconds(LONGEST_GAP)
         if is_lost:
             self._held.add(course.person.name)
+            self.problem = "the clock is far ahead of a stream"
             _log.error(
                 "the clock is more than %d days after the last step of %s; set it right, or "
                 "begin the stream anew",

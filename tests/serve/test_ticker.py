@@ -1,0 +1,142 @@
+import asyncio
+import os
+import signal
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from priste.serve import shard
+from priste.serve.ticker import LONGEST_GAP
+from tests.serve.rig import HOUR, Rig, at, live, with_person, written
+
+
+async def send_fixes(rig: Rig) -> None:
+    now = rig.watch.moment.ceil("1h")
+    for person in ("ada", "bob"):
+        await rig.gateway.take(person, [at(now, 12)])
+    rig.watch.moment = now + HOUR
+
+
+def test_what_cannot_be_committed_is_committed_later_and_not_drawn_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(rig: Rig) -> None:
+        ticker, store = rig.gateway.ticker, rig.gateway.store
+        assert ticker is not None
+        commit, failures = store.tick, iter([True, True, False, False])
+
+        def full(*arguments: Any) -> int:
+            if next(failures):
+                raise sqlite3.OperationalError("database or disk is full")
+            return commit(*arguments)
+
+        monkeypatch.setattr(store, "tick", full)
+        await send_fixes(rig)
+        drawn = []
+        for _ in range(2):
+            with pytest.raises(sqlite3.OperationalError):
+                await ticker.tick()
+            assert ticker._waiting is not None
+            drawn.append([(t.stream, t.step, t.release) for t in ticker._waiting.ticked])
+            assert store.cells(1) == {}
+        await rig.end_steps()
+        assert drawn[0] is not drawn[1]
+        assert drawn[0] == drawn[1]
+        for stream, step, release in drawn[0]:
+            assert release is not None
+            assert store.cells(stream) == {step: release[0]}
+        assert store.count_fixes("ada") == 0
+
+    live(written(tmp_path), story)
+
+
+def test_one_person_s_trouble_is_nobody_else_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(rig: Rig) -> None:
+        ticker, end_steps = rig.gateway.ticker, shard.Shard.end_steps
+        assert ticker is not None
+
+        def trouble(self: shard.Shard, person: str, fixes: Any) -> shard.Ended:
+            ended = end_steps(self, person, fixes)
+            if person == "ada" and not healed:
+                raise RuntimeError("after it was drawn, and before anybody saw it")
+            return ended
+
+        healed: list[bool] = []
+        monkeypatch.setattr(shard.Shard, "end_steps", trouble)
+        await send_fixes(rig)
+        await rig.end_steps()
+        assert list(rig.gateway.store.cells(1)) == []
+        assert list(rig.gateway.store.cells(2)) == [0]
+        assert ticker.problem == "a step could not be ended"
+        healed.append(True)
+        await send_fixes(rig)
+        await rig.end_steps()
+        assert list(rig.gateway.store.cells(1)) == list(rig.gateway.store.cells(2)) == [0, 1]
+
+    live(written(tmp_path), story)
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_streams_go_on(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await send_fixes(rig)
+        await rig.end_steps()
+        (executor, _) = rig.gateway.shards._asking[0]
+        before = await rig.gateway.shards.ask("ada", "account")
+        for process in list(executor._processes):  # type: ignore[attr-defined]
+            os.kill(process, signal.SIGKILL)
+        await asyncio.sleep(0.2)
+        await send_fixes(rig)
+        await rig.end_steps()
+        await rig.end_steps()
+        assert list(rig.gateway.store.cells(1)) == list(rig.gateway.store.cells(2)) == [0, 1]
+        assert before.step == 1
+
+    live(replace(written(tmp_path), workers=1), story)
+
+
+def test_a_lag_waits_for_late_fixes_and_for_nothing_else(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        start = rig.watch.moment.ceil("1h")
+        rig.watch.moment = start + HOUR
+        await rig.end_steps()
+        await rig.gateway.take("ada", [at(start, 12)])
+        await rig.gateway.take("bob", [at(start, 12)])
+        rig.watch.moment = start + HOUR + pd.Timedelta("29min")
+        await rig.end_steps()
+        assert rig.gateway.store.cells(1) == {}
+        rig.watch.moment = start + HOUR + pd.Timedelta("30min")
+        await rig.end_steps()
+        assert list(rig.gateway.store.cells(1)) == [0]
+        assert list(rig.gateway.store.cells(2)) == []  # bob has no lag: it came too late
+
+    live(with_person(written(tmp_path), "ada", lag=pd.Timedelta("30min")), story)
+
+
+def test_a_clock_far_ahead_stops_the_streams_until_somebody_looks(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        assert rig.gateway.ticker is not None
+        await send_fixes(rig)
+        rig.watch.moment += LONGEST_GAP + 2 * HOUR
+        await rig.end_steps()
+        assert rig.gateway.store.cells(1) == {}
+        assert rig.gateway.ticker.problem == "the clock is far ahead of a stream"
+
+    live(written(tmp_path), story)
+
+
+def test_steps_of_the_last_hour_are_made_up_for_and_older_ones_are_skipped(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        start = rig.watch.moment.ceil("1h")
+        for hour in range(5):
+            await rig.gateway.take("ada", [at(start + hour * HOUR, 12)])
+        rig.watch.moment = start + 5 * HOUR + pd.Timedelta("10min")
+        await rig.end_steps()
+        assert list(rig.gateway.store.cells(1)) == [4]
+
+    live(written(tmp_path), story)
