@@ -12,6 +12,7 @@ from priste.serve.config import Config, Receiver, read_config
 from priste.serve.gateway import Gateway
 from priste.serve.outbox import SendError
 from priste.serve.payloads import Fix
+from priste.stream import Account
 from priste.tracks import save_model
 from tests.tracks import city
 
@@ -102,6 +103,13 @@ class Rig(NamedTuple):
     gateway: Gateway
     watch: Watch
     receivers: Receivers
+
+    def account(self, person: str) -> Account:
+        """The account of a person after the last step."""
+        assert self.gateway.ticker is not None
+        account = self.gateway.ticker.courses[person].account
+        assert account is not None
+        return account
 
     async def end_steps(self) -> None:
         """End what is due by the watch, and send all that can be sent."""

@@ -58,8 +58,18 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, messag
         read(tmp_path, text)
 
 
+def test_a_topic_is_one_person_s(tmp_path: Path) -> None:
+    topic = 'owntracks_topic = "owntracks/a/b"\n'
+    text = PERSON + topic + PERSON.replace("ada", "bob") + topic + '[mqtt]\nhost = "h"\n'
+    with pytest.raises(GatewayError, match="persons.bob has the owntracks_topic of persons.ada"):
+        read(tmp_path, text)
+
+
 def test_secrets_do_not_show(tmp_path: Path) -> None:
     text = PERSON + 'owntracks_key = "sesame"\n[persons.ada.receivers.x]\nkind = "webhook"\n'
     text += 'url = "https://x/hook-sesame"\nheaders = { Authorization = "sesame" }\n'
     text += '[mqtt]\nhost = "h"\npassword = "sesame"\n'
     assert "sesame" not in repr(read(tmp_path, text))
+    for text in ('[mqtt]\nhost = "h"\npassword = 48151623\n', "owntracks_key = 48151623\n"):
+        with pytest.raises(GatewayError, match="must be text, got something else"):
+            read(tmp_path, PERSON + text)

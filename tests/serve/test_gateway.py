@@ -1,4 +1,7 @@
+import asyncio
 import json
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 
 from priste.errors import GatewayError
 from priste.serve.gateway import Gateway
+from priste.serve.seen import Seen
 from priste.tracks import check, load_certificate
 from tests.serve.rig import BEGIN, HOUR, Rig, Watch, at, live, written
 from tests.tracks import city
@@ -106,10 +110,10 @@ def test_a_stream_goes_on_where_it_was_after_the_gateway_was_down(tmp_path: Path
 
     async def first(rig: Rig) -> None:
         await hours(rig, 5)
-        accounts.append(await rig.gateway.shards.ask("ada", "account"))
+        accounts.append(rig.account("ada"))
 
     async def second(rig: Rig) -> None:
-        accounts.append(await rig.gateway.shards.ask("ada", "account"))
+        accounts.append(rig.account("ada"))
         rig.watch.forward(5 * HOUR)
         await hours(rig, 2)
         assert list(rig.gateway.store.cells(1)) == [0, 1, 2, 3, 4, 10, 11]
@@ -196,3 +200,80 @@ def test_the_clock_of_a_step_is_that_of_the_wall_when_summer_ends(tmp_path: Path
         assert [row[2:] for row in rows] == [(0, 1), (1, 26)]  # the day has 25 hours
 
     live(written(tmp_path), story, watch=watch)
+
+
+def test_a_crash_before_the_note_is_survived_and_no_older_copy_passes_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, watch = written(tmp_path), Watch()
+
+    async def begin(rig: Rig) -> None:
+        """Only begin."""
+
+    async def crash(rig: Rig) -> None:
+        monkeypatch.setattr(Seen, "write", lambda *_: None)
+        await hours(rig, 1)
+        monkeypatch.undo()
+
+    live(config, begin, watch=watch)
+    backup = (tmp_path / "gateway.db").read_bytes()
+    live(config, crash, watch=watch)
+    live(config, begin, watch=watch)  # what was committed may be seen from now on
+    for file in tmp_path.glob("gateway.db-*"):
+        file.unlink()
+    (tmp_path / "gateway.db").write_bytes(backup)
+    with pytest.raises(GatewayError, match="old copy: steps have ended 1 times, and it knows of 0"):
+        live(config, begin, watch=watch)
+
+
+def test_after_beginning_anew_no_copy_from_before_passes(tmp_path: Path) -> None:
+    config, watch = written(tmp_path), Watch()
+
+    async def live_on(rig: Rig) -> None:
+        await hours(rig, 2)
+
+    live(config, live_on, watch=watch)
+    backup = (tmp_path / "gateway.db").read_bytes()
+    live(config, live_on, watch=watch, begin_anew=True)
+    for file in tmp_path.glob("gateway.db-*"):
+        file.unlink()
+    (tmp_path / "gateway.db").write_bytes(backup)
+    with pytest.raises(GatewayError, match="not the database that was used here last"):
+        live(config, live_on, watch=watch)
+
+
+def test_a_database_is_held_by_whatever_way_it_is_reached(tmp_path: Path) -> None:
+    config = written(tmp_path)
+    (tmp_path / "other.db").symlink_to(tmp_path / "gateway.db")
+
+    async def story(rig: Rig) -> None:
+        with pytest.raises(GatewayError, match="another gateway holds gateway.db"):
+            Gateway(replace(config, database=str(tmp_path / "other.db")), rig.receivers)
+
+    live(config, story)
+
+
+def test_fixes_are_not_taken_while_the_clock_is_far_behind(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await hours(rig, 1)
+        rig.watch.moment = pd.Timestamp("1970-01-01", tz="UTC")
+        with pytest.raises(GatewayError, match="the clock is behind the stream"):
+            await rig.gateway.take("ada", [at(BEGIN + 3 * HOUR, 12)])
+
+    live(written(tmp_path), story)
+
+
+def test_a_change_that_nobody_waits_for_any_more_does_not_stop_the_writer(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        writer, gate = rig.gateway.writer, threading.Event()
+        first = asyncio.ensure_future(writer.run(lambda: gate.wait(5)))
+        waiting = [asyncio.ensure_future(writer.run(lambda: 1)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        for task in waiting[:2]:
+            task.cancel()
+        gate.set()
+        assert await waiting[2] == 1
+        assert await first
+        assert await writer.run(lambda: 2) == 2
+
+    live(written(tmp_path), story)

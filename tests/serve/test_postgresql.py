@@ -24,12 +24,12 @@ def test_everything_works_on_a_database_server(tmp_path: Path) -> None:
         token = rig.gateway.tokens.make("ada", "send")
         assert rig.gateway.tokens.bearer(token) is not None
         assert len(rig.gateway.store.kept_fixes("bob")) == 20
-        accounts.append(await rig.gateway.shards.ask("ada", "account"))
+        accounts.append(rig.account("ada"))
         with pytest.raises(GatewayError, match="another gateway holds the database"):
             Gateway(rig.gateway.config, rig.receivers)
 
     async def second(rig: Rig) -> None:
-        accounts.append(await rig.gateway.shards.ask("ada", "account"))
+        accounts.append(rig.account("ada"))
 
     accounts: list[object] = []
     with postgresql(tmp_path) as address:

@@ -2,6 +2,7 @@ import asyncio
 import os
 import signal
 import sqlite3
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from priste.serve import shard
+from priste.serve.seen import Seen
 from priste.serve.ticker import LONGEST_GAP
 from tests.serve.rig import HOUR, Rig, at, live, with_person, written
 
@@ -54,30 +56,85 @@ def test_what_cannot_be_committed_is_committed_later_and_not_drawn_anew(
     live(written(tmp_path), story)
 
 
-def test_one_person_s_trouble_is_nobody_else_s(
+def test_a_step_that_fails_stops_its_stream_and_no_other_and_is_not_drawn_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def story(rig: Rig) -> None:
         ticker, end_steps = rig.gateway.ticker, shard.Shard.end_steps
         assert ticker is not None
+        drawn: list[str] = []
 
         def trouble(self: shard.Shard, person: str, fixes: Any) -> shard.Ended:
             ended = end_steps(self, person, fixes)
-            if person == "ada" and not healed:
-                raise RuntimeError("after it was drawn, and before anybody saw it")
+            drawn.append(person)
+            if person == "ada":
+                raise RuntimeError("perhaps because of what was drawn")
             return ended
 
-        healed: list[bool] = []
         monkeypatch.setattr(shard.Shard, "end_steps", trouble)
-        await send_fixes(rig)
-        await rig.end_steps()
+        for _ in range(3):
+            await send_fixes(rig)
+            await rig.end_steps()
+        assert drawn.count("ada") == 1
         assert list(rig.gateway.store.cells(1)) == []
-        assert list(rig.gateway.store.cells(2)) == [0]
-        assert ticker.problem == "a step could not be ended"
-        healed.append(True)
-        await send_fixes(rig)
+        assert list(rig.gateway.store.cells(2)) == [0, 1, 2]
+        assert ticker.problem == "a step failed, and its stream stopped"
+
+    live(written(tmp_path), story)
+
+
+def test_a_worker_that_is_killed_at_midnight_is_replaced_and_the_day_is_certified(
+    tmp_path: Path,
+) -> None:
+    async def story(rig: Rig) -> None:
+        ask = rig.gateway.shards.ask
+
+        async def killed(person: str, method: str, *arguments: Any) -> Any:
+            if method == "close_day" and not deaths:
+                deaths.append(person)
+                raise BrokenProcessPool
+            return await ask(person, method, *arguments)
+
+        deaths: list[str] = []
+        rig.gateway.shards.ask = killed  # type: ignore[method-assign]
+        for _ in range(18):
+            await send_fixes(rig)
+            await rig.end_steps()
         await rig.end_steps()
-        assert list(rig.gateway.store.cells(1)) == list(rig.gateway.store.cells(2)) == [0, 1]
+        assert deaths == ["ada"]
+        for person in ("ada", "bob"):
+            assert [row[1:] for row in rig.gateway.store.certificates(person)] == [(1, 0, 16)]
+        assert list(rig.gateway.store.cells(1)) == list(range(18))
+
+    live(written(tmp_path), story)
+
+
+def test_nothing_is_seen_and_nothing_goes_on_before_it_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(rig: Rig) -> None:
+        ticker, write = rig.gateway.ticker, Seen.write
+        assert ticker is not None
+        failures = iter([True, True, False, False])
+
+        def full(self: Seen, ticks: int) -> None:
+            if next(failures):
+                raise OSError("no space left on device")
+            write(self, ticks)
+
+        monkeypatch.setattr(Seen, "write", full)
+        await send_fixes(rig)
+        with pytest.raises(OSError, match="no space"):
+            await ticker.tick()
+        assert list(rig.gateway.store.cells(1)) == [0]
+        assert ticker.courses["ada"].seen == 0
+        await send_fixes(rig)
+        with pytest.raises(OSError, match="no space"):
+            await ticker.tick()
+        assert list(rig.gateway.store.cells(1)) == [0]
+        await rig.end_steps()
+        assert list(rig.gateway.store.cells(1)) == [0, 1]
+        assert ticker.courses["ada"].seen == 2
 
     live(written(tmp_path), story)
 
@@ -87,7 +144,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_streams_go_on(tmp_path: Pat
         await send_fixes(rig)
         await rig.end_steps()
         (executor, _) = rig.gateway.shards._asking[0]
-        before = await rig.gateway.shards.ask("ada", "account")
+        before = rig.account("ada")
         for process in list(executor._processes):  # type: ignore[attr-defined]
             os.kill(process, signal.SIGKILL)
         await asyncio.sleep(0.2)
@@ -118,6 +175,21 @@ def test_a_lag_waits_for_late_fixes_and_for_nothing_else(tmp_path: Path) -> None
     live(with_person(written(tmp_path), "ada", lag=pd.Timedelta("30min")), story)
 
 
+@pytest.mark.parametrize("lag", ["1h", "2h", "26h"])
+def test_a_long_lag_loses_nothing(tmp_path: Path, lag: str) -> None:
+    async def story(rig: Rig) -> None:
+        start = rig.watch.moment.ceil("1h")
+        await rig.gateway.take("ada", [at(start, 12)])
+        rig.watch.moment = start + HOUR + pd.Timedelta(lag) - pd.Timedelta("1s")
+        await rig.end_steps()
+        assert rig.gateway.store.cells(1) == {}
+        rig.watch.moment += pd.Timedelta("2s")
+        await rig.end_steps()
+        assert list(rig.gateway.store.cells(1)) == [0]
+
+    live(with_person(written(tmp_path), "ada", lag=pd.Timedelta(lag)), story)
+
+
 def test_a_clock_far_ahead_stops_the_streams_until_somebody_looks(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         assert rig.gateway.ticker is not None
@@ -126,6 +198,10 @@ def test_a_clock_far_ahead_stops_the_streams_until_somebody_looks(tmp_path: Path
         await rig.end_steps()
         assert rig.gateway.store.cells(1) == {}
         assert rig.gateway.ticker.problem == "the clock is far ahead of a stream"
+        rig.watch.moment -= LONGEST_GAP
+        await rig.end_steps()
+        assert rig.gateway.ticker.problem == ""
+        assert rig.gateway.ticker.courses["ada"].step == 3
 
     live(written(tmp_path), story)
 

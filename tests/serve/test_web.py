@@ -221,3 +221,13 @@ def test_a_database_that_fails_is_told_to_the_sender_who_tries_again(
         assert (answer.status_code, answer.text) == (503, "the gateway cannot take this now\n")
 
     call(tmp_path, story)
+
+
+def test_numbers_without_end_name_no_certificate(tmp_path: Path) -> None:
+    async def story(caller: Caller) -> None:
+        token = caller.token("ada", "admin")
+        for number in ("9" * 17, "9" * 30, "9" * 5000, "-1", "x", "٣"):
+            assert (await caller.get(f"/certificates/{number}/1", token)).status_code == 404
+            assert (await caller.get(f"/certificates/{number}/1")).status_code == 401
+
+    call(tmp_path, story)

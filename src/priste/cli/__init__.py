@@ -9,9 +9,9 @@ from priste import __version__
 from priste import demo as story
 from priste.cli.check import audit, explain
 from priste.cli.console import clear_errors, say, working
+from priste.cli.gateway import kept_fixes, serve, token
 from priste.cli.learn import fit, simulate
 from priste.cli.release import protect, quantify
-from priste.cli.serve import kept_fixes, serve, token
 
 app = typer.Typer(
     name="priste",

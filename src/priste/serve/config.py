@@ -110,6 +110,14 @@ def read_config(path: str | Path) -> Config:
 
 
 def _consistent(config: Config) -> Config:
+    topics: dict[str, str] = {}
+    for person in config.persons.values():
+        other = topics.setdefault(person.owntracks_topic, person.name)
+        if person.owntracks_topic and other != person.name:
+            raise GatewayError(
+                f"persons.{person.name} has the owntracks_topic of persons.{other}; one topic is "
+                f"one person's"
+            )
     for person in config.persons.values():
         where = f"persons.{person.name}"
         if person.keep_fixes and config.key_file is None:
@@ -201,6 +209,9 @@ def _only(content: Mapping[str, Any], where: str, known: tuple[str, ...]) -> Non
         )
 
 
+_SECRET = ("password", "owntracks_key", "url", "database")
+
+
 class _Table:
     """A table of the file; every field that is asked for is known, and no other is allowed."""
 
@@ -222,7 +233,8 @@ class _Table:
         _only(self._content, self._where, tuple(self._known))
 
     def _refuse(self, name: str, wanted: str, value: object) -> GatewayError:
-        return GatewayError(f"{self._where}.{name} must be {wanted}, got {shown(value)}")
+        got = "something else" if name in _SECRET else shown(value)
+        return GatewayError(f"{self._where}.{name} must be {wanted}, got {got}")
 
     def text(self, name: str, default: str | None = None) -> str:
         value = self.get(name, default)

@@ -53,7 +53,7 @@ class SQLite:
     """A database in one file."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path = path.resolve()  # one lock, by whatever way it is reached
         self._held: int | None = None
         if not path.exists():
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))

@@ -24,7 +24,7 @@ from priste.serve.sealing import Sealer
 from priste.serve.seen import Seen
 from priste.serve.shard import Shards
 from priste.serve.store import Letter, Store
-from priste.serve.ticker import SECOND, Course, Ticker, awake
+from priste.serve.ticker import SECOND, Course, Ticker, awake, microseconds
 from priste.serve.tokens import Tokens
 from priste.serve.writer import Writer
 from priste.tracks.model_file import load_model
@@ -58,17 +58,19 @@ class Gateway:
             self._database, beside = self._open(opened), self._open(opened)
             self._database.hold()
             identity = migrate(self._database, secrets.token_hex(8))
-            self._seen = Seen(note_of(config), identity)
             self.store, self.reading = Store(self._database), Store(beside)
             self.tokens = Tokens(beside)
             if begin_anew:
-                self._end_all()
+                identity = self._end_all()
+            self.identity = identity
+            self._seen = Seen(note_of(config), identity, begin_anew=begin_anew)
             self._seen.refuse_older(self.store.ticks)
+            self._seen.write(self.store.ticks)  # before anything of it can be seen
             self._opened = opened.pop_all()
         self._sealer = None if config.key_file is None else Sealer.of(config.key_file)
         self._send = send
         self.writer = Writer(self._database)
-        self.shards = Shards(config.workers, list(config.persons))
+        self.shards = Shards(config.workers, list(config.persons), config.log)
         self.ticker: Ticker | None = None
         self._fingerprints: dict[Path, str | None] = {}
         self._written = asyncio.Event()
@@ -78,11 +80,13 @@ class Gateway:
         opened.callback(database.close)
         return database
 
-    def _end_all(self) -> None:
-        when = datetime.now(UTC).isoformat(timespec="seconds")
+    def _end_all(self) -> str:
+        """End all streams; the database becomes another, so that no older copy passes for it."""
+        when, identity = datetime.now(UTC).isoformat(timespec="seconds"), secrets.token_hex(8)
         with self._database.transaction():
             self._database.execute("UPDATE streams SET ended = ? WHERE ended IS NULL", (when,))
-        self._seen.write(self.store.ticks)
+            self._database.execute("UPDATE gateway SET identity = ?", (identity,))
+        return identity
 
     async def start(self) -> None:
         """Wake all streams, and begin those that are new."""
@@ -157,7 +161,12 @@ class Gateway:
 
     async def take(self, person: str, fixes: list[Fix]) -> None:
         """Keep fixes until the end of their steps; return when they are durable."""
-        latest = round((self.now() + MOST_AHEAD.total_seconds()) * SECOND)
+        now, ahead = round(self.now() * SECOND), microseconds(MOST_AHEAD)
+        if self.ticker is not None:
+            course = self.ticker.courses[person]
+            if now + ahead < course.begins(course.step):
+                raise GatewayError("the clock is behind the stream: fixes are not taken yet")
+        latest = now + ahead
         timely = [fix for fix in fixes if fix.time < latest]
 
         def change() -> None:
@@ -232,4 +241,4 @@ def note_of(config: Config) -> Path:
     """Return where it is noted how far the database has come."""
     if "://" in config.database:
         return config.folder / "gateway.seen"
-    return Path(f"{config.database}.seen")
+    return Path(f"{Path(config.database).resolve()}.seen")

@@ -154,7 +154,7 @@ class LiveStream:
             # what was asked for before stays promised; a week of it is laid out already
             _log.warning("stream %d: the events file cannot be used: %s", self.id, error)
         steps = range(before.step, self.step)
+        text = to_text(certificate).encode()
+        closed = ClosedDay(self.id, after.number, steps, text, to_bytes(after))
         self._begin_day(after)
-        return ClosedDay(
-            self.id, after.number, steps, to_text(certificate).encode(), to_bytes(after)
-        )
+        return closed

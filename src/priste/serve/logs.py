@@ -53,5 +53,5 @@ def set_up(kind: Literal["json", "text"], level: int = logging.INFO) -> None:
     handler.setFormatter(Json() if kind == "json" else Text())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in ("httpx", "httpcore", "uvicorn.access", "asyncio", "numba"):
-        logging.getLogger(name).disabled = True
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # and those below it
     logging.getLogger("uvicorn").setLevel(logging.WARNING)

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
@@ -24,18 +25,25 @@ Take = Callable[[str, list[Fix]], Awaitable[None]]
 
 CLIENT = "priste-gateway"
 
+RETRY_SECONDS = 2.0
+"""How long to wait before a fix is kept that could not be."""
+
 
 class Mqtt:
     """A client of a broker. `topics` says whose fixes come on which topic, with the key of each."""
 
     def __init__(
-        self, broker: Broker, topics: Mapping[str, tuple[str, bytes | None]], take: Take
+        self,
+        broker: Broker,
+        topics: Mapping[str, tuple[str, bytes | None]],
+        take: Take,
+        client: str = CLIENT,
     ) -> None:
         self._broker, self._topics, self._take = broker, topics, take
         self._loop = asyncio.get_running_loop()
         self._client = paho.Client(
             CallbackAPIVersion.VERSION2,
-            client_id=CLIENT,
+            client_id=client,
             clean_session=False,  # what comes while the gateway is down waits at the broker
             manual_ack=True,
         )
@@ -80,12 +88,21 @@ class Mqtt:
             fixes = []
         kept = asyncio.run_coroutine_threadsafe(self._kept(person, fixes), self._loop)
         mid, qos = message.mid, message.qos
-        kept.add_done_callback(
-            lambda done: client.ack(mid, qos) if done.exception() is None else None
-        )
+
+        def acknowledge(done: "Future[None]") -> None:
+            if not done.cancelled() and done.exception() is None:
+                client.ack(mid, qos)
+
+        kept.add_done_callback(acknowledge)
 
     async def _kept(self, person: str, fixes: list[Fix]) -> None:
-        await self._take(person, fixes)
+        """Keep fixes, now or as soon as that can be: a broker sends again to new clients only."""
+        while True:
+            try:
+                return await self._take(person, fixes)
+            except Exception as error:
+                _log.error("a fix over MQTT cannot be kept yet: %s", type(error).__name__)
+                await asyncio.sleep(RETRY_SECONDS)
 
     async def send(self, receiver: Receiver, body: bytes) -> None:
         """Publish a letter, retained, and wait until the broker has it."""

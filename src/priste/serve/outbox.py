@@ -99,7 +99,7 @@ class Outbox:
                 return None
             letter, due = found
             if due > self._now():
-                return due - self._now()
+                return min(due - self._now(), LONGEST_PAUSE)
             await self._try(box, letter)
 
     async def _try(self, box: Box, letter: Letter) -> None:
@@ -135,11 +135,14 @@ def over_http(client: httpx.AsyncClient) -> Send:
     async def send(receiver: Receiver, body: bytes) -> None:
         headers = {"Content-Type": "application/json", **receiver.headers}
         try:
-            answer = await client.post(receiver.url, content=body, headers=headers)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            async with asyncio.timeout(TIMEOUT):
+                sending = client.stream("POST", receiver.url, content=body, headers=headers)
+                async with sending as answer:  # what it says beside its status is not read
+                    status, is_success = answer.status_code, answer.is_success
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise SendError(type(error).__name__) from None  # its text may hold the address
-        if not answer.is_success:
-            status = answer.status_code
+        client.cookies.clear()
+        if not is_success:
             raise SendError(f"it answered {status}", is_final=status in HOPELESS)
 
     return send

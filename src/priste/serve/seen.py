@@ -21,11 +21,13 @@ REMEDY = (
 class Seen:
     """The note of a database with an identity, at a path."""
 
-    def __init__(self, path: Path, identity: str) -> None:
-        self._path, self._identity = path, identity
+    def __init__(self, path: Path, identity: str, *, begin_anew: bool = False) -> None:
+        self._path, self._identity, self._begin_anew = path, identity, begin_anew
 
     def refuse_older(self, ticks: int) -> None:
         """Refuse a database that has come less far than the note says, or another one."""
+        if self._begin_anew:
+            return
         if not self._path.exists():
             if ticks:
                 raise GatewayError(
@@ -57,3 +59,8 @@ class Seen:
         finally:
             os.close(file)
         partial.replace(self._path)
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -25,26 +25,48 @@ MOST_CONNECTIONS = 20_000
 
 
 class _Impatient(H11Protocol):
-    """Closes a connection on which no request begins in time."""
+    """Closes a connection on which a request does not begin in time, the first or a later one."""
+
+    _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._first = self.loop.call_later(HEAD_SECONDS, self._close_if_idle)
+        self._wait_for_a_request()
 
-    def _close_if_idle(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
-            self.transport.close()
+    def data_received(self, data: bytes) -> None:
+        self._wait_for_a_request()
+        super().data_received(data)
+        if not self._is_idle:
+            self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._first.cancel()
+        self._stop_waiting()
         super().connection_lost(exc)
+
+    @property
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _wait_for_a_request(self) -> None:
+        if self._patience is None and self._is_idle:
+            self._patience = self.loop.call_later(HEAD_SECONDS, self._close_if_idle)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _close_if_idle(self) -> None:
+        self._patience = None
+        if self._is_idle and not self.transport.is_closing():
+            self.transport.close()
 
 
 async def serve(config: Config, *, begin_anew: bool = False) -> None:
     """Serve until a signal asks to end."""
     async with contextlib.AsyncExitStack() as stack:
         client = await stack.enter_async_context(
-            httpx.AsyncClient(timeout=TIMEOUT, trust_env=False, follow_redirects=False)
+            httpx.AsyncClient(timeout=TIMEOUT, trust_env=False, limits=httpx.Limits())
         )
         post = over_http(client)
 
@@ -104,7 +126,7 @@ def _mqtt(config: Config, gateway: Gateway) -> Mqtt | None:
         for person in config.persons.values()
         if person.owntracks_topic
     }
-    return Mqtt(config.broker, topics, gateway.take)
+    return Mqtt(config.broker, topics, gateway.take, f"priste-{gateway.identity}")
 
 
 def _where(config: Config) -> tuple[str, int, int]:

@@ -10,8 +10,9 @@ import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from priste.serve import logs
 from priste.serve.live import ClosedDay, LiveStream
 from priste.serve.payloads import Fix
 from priste.serve.store import Released, Resting
@@ -25,6 +26,7 @@ class Ended(NamedTuple):
 
     releases: list[Released | None]
     is_day_over: bool
+    account: Account
 
 
 class Awake(NamedTuple):
@@ -34,6 +36,11 @@ class Awake(NamedTuple):
     clock: Clock
     model: str
     is_day_over: bool
+    account: Account
+
+
+class NotAwakeError(Exception):
+    """The process follows no such stream: it has taken the place of one that ended."""
 
 
 class Shard:
@@ -45,36 +52,39 @@ class Shard:
     def wake(self, person: str, resting: Resting) -> Awake:
         """Go on with a stream from what was kept."""
         stream = self._streams[person] = LiveStream(resting, f"the stream of {person}")
-        return Awake(stream.place, stream.clock, stream.model, stream.is_day_over)
+        told = stream.place, stream.clock, stream.model
+        return Awake(*told, stream.is_day_over, stream.account())
+
+    def _of(self, person: str) -> LiveStream:
+        if person not in self._streams:
+            raise NotAwakeError
+        return self._streams[person]
 
     def end_steps(self, person: str, fixes: Sequence[Fix | None]) -> Ended:
         """End steps, each with its fix if it has one, until there are no more or the day ends."""
-        stream, releases = self._streams[person], []
+        stream, releases = self._of(person), []
         for fix in fixes:
             releases.append(stream.tick(fix))
             if stream.is_day_over:
                 break
-        return Ended(releases, stream.is_day_over)
+        return Ended(releases, stream.is_day_over, stream.account())
 
     def close_day(self, person: str, events: Path) -> ClosedDay:
         """Certify a day that is over."""
-        return self._streams[person].close_day(events)
+        return self._of(person).close_day(events)
 
     def plan(self, person: str) -> None:
         """Make the plan of the next step."""
-        self._streams[person].plan()
-
-    def account(self, person: str) -> Account:
-        """Return the account of a stream."""
-        return self._streams[person].account()
+        self._of(person).plan()
 
 
 _here = Shard()
 
 
-def _leave_signals_to_the_parent() -> None:
-    """Let the gateway end in order when somebody presses Ctrl-C: it ends its processes itself."""
+def _prepare(log: Literal["json", "text"]) -> None:
+    """Leave Ctrl-C to the gateway, which ends its processes itself, and log as it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logs.set_up(log)
 
 
 def _ask(method: str, *arguments: Any) -> Any:
@@ -85,7 +95,10 @@ def _ask(method: str, *arguments: Any) -> Any:
 class Shards:
     """All people's streams, in `count` processes; with none, in a thread of this one."""
 
-    def __init__(self, count: int, people: Sequence[str]) -> None:
+    def __init__(
+        self, count: int, people: Sequence[str], log: Literal["json", "text"] = "text"
+    ) -> None:
+        self._log: Literal["json", "text"] = log
         self._asking: list[tuple[Executor, Callable[..., Any]]] = []
         if count == 0:
             shard = Shard()
@@ -96,10 +109,9 @@ class Shards:
             self._asking = [self._process() for _ in range(count)]
         self._home = {person: i % len(self._asking) for i, person in enumerate(people)}
 
-    @staticmethod
-    def _process() -> tuple[Executor, Callable[..., Any]]:
+    def _process(self) -> tuple[Executor, Callable[..., Any]]:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(1, context, _leave_signals_to_the_parent), _ask
+        return ProcessPoolExecutor(1, context, _prepare, (self._log,)), _ask
 
     async def ask(self, person: str, method: str, *arguments: Any) -> Any:
         """Ask the shard where a person's stream is."""

@@ -7,8 +7,9 @@ until it is committed: if the disk is full, the same is committed later, and not
 import asyncio
 import logging
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
@@ -19,9 +20,10 @@ from priste.serve.config import Person
 from priste.serve.live import ClosedDay
 from priste.serve.metrics import DELAY, PLANS, STEPS, TICKS
 from priste.serve.payloads import Fix
-from priste.serve.shard import Awake, Ended, Shards
+from priste.serve.shard import Awake, Ended, NotAwakeError, Shards
 from priste.serve.store import Store, Ticked
 from priste.serve.writer import Writer
+from priste.stream import Account
 from priste.tracks.places import LocalMap
 from priste.tracks.steps import Clock
 
@@ -61,12 +63,17 @@ class Course:
     """The step that ends next."""
     last_cell: int | None = None
     is_day_over: bool = False
+    account: Account | None = None
+    """The account after the last step that was committed."""
     is_planned: bool = False
+    seen: int = 0
+    """The step before which everything may be seen: it is committed, and noted."""
 
     def __post_init__(self) -> None:
         self._start = round(self.clock.start.timestamp() * SECOND)
         self._length = microseconds(self.clock.length)
         self._lag = microseconds(self.person.lag)
+        self.seen = self.step
 
     def ends(self, step: int) -> int:
         """Return when a step ends, in microseconds since 1970."""
@@ -101,6 +108,7 @@ async def awake(person: Person, store: Store, writer: Writer, shards: Shards) ->
         resting.step + 1,
         await writer.run(lambda: store.last_cell(resting.id)),
         woken.is_day_over,
+        woken.account,
     )
 
 
@@ -131,10 +139,22 @@ class Ticker:
         self._now, self._committed, self._seal = now, committed, seal
         self._waiting: _Round | None = None
         self._days: dict[str, ClosedDay] = {}
-        self._held: set[str] = set()
         self._lost: set[str] = set()
-        self.problem = ""
+        self._failed: set[str] = set()
+        self._out_of_time: set[str] = set()
+        self._unnoted: int | None = None
+        self._trouble = ""
+
+    @property
+    def problem(self) -> str:
         """What keeps steps from ending, in words; it names nobody and no place."""
+        if self._failed:
+            return "a step failed, and its stream stopped"
+        if self._lost:
+            return "a process ended, and its streams are woken"
+        if self._out_of_time:
+            return "the clock is far ahead of a stream"
+        return self._trouble
 
     def now(self) -> int:
         """Return the time, in microseconds since 1970."""
@@ -151,9 +171,9 @@ class Ticker:
         while True:
             try:
                 await self.tick()
-                self.problem = self.problem if self._lost or self._held else ""
+                self._trouble = ""
             except Exception as error:
-                self.problem = f"steps cannot be kept: {type(error).__name__}"
+                self._trouble = f"steps cannot be kept: {type(error).__name__}"
                 _log.exception("steps that ended cannot be kept; the same will be tried again")
                 await asyncio.sleep(1.0)
             await asyncio.sleep(self._pause())
@@ -163,26 +183,38 @@ class Ticker:
         return min(max(0.0, (due - self.now()) / SECOND), LONGEST_NAP)
 
     def _running(self) -> list[Course]:
-        out = self._held | self._lost
+        out = self._failed | self._lost
         return [course for name, course in self.courses.items() if name not in out]
 
     async def tick(self) -> None:
         """End every step that is due."""
         while True:
+            if self._unnoted is not None:  # nothing goes on that is not noted
+                self._note(self._unnoted)
             if self._waiting is None:
-                for name in sorted(self._lost):
-                    await self._wake(name)
+                await self._wake_lost()
                 await self._close_days()
                 self._waiting = await self._draw()
             if self._waiting is None:
                 return
             await self._commit(self._waiting)
 
+    async def _wake_lost(self) -> None:
+        for name in sorted(self._lost):
+            person = self.courses[name].person
+            try:
+                woken = await awake(person, self._store, self._writer, self._shards)
+            except Exception:
+                _log.exception("the stream of %s cannot be woken; it is tried again", name)
+                continue
+            self.courses[name] = woken
+            self._lost.remove(name)
+
     async def _draw(self) -> _Round | None:
         """Draw what is due, of each stream as many steps as are; None if nothing is."""
         now = self.now()
         late = [course for course in self._running() if course.overdue(now)]
-        late = [course for course in late if not self._hold_if_lost(course, now)]
+        late = [course for course in late if not self._is_out_of_time(course, now)]
         results = await asyncio.gather(
             *(self._end(course, now) for course in late), return_exceptions=True
         )
@@ -198,36 +230,38 @@ class Ticker:
         return _Round(min(course.due for course, _ in ended), ended, ticked)
 
     def _lose(self, course: Course, error: BaseException) -> None:
-        """Give up what is in memory of a stream whose step could not be ended; nobody saw it."""
+        """Take a stream out whose step could not be ended.
+
+        If its process is gone, the stream is woken again: whatever was drawn there was seen by
+        nobody, and that it is gone has nothing to do with it. Any other failure may depend on what
+        was drawn, and to draw again until it succeeds would tell something. So the stream stops.
+        """
         if not isinstance(error, Exception):
             raise error
-        _log.error("a step of %s could not be ended", course.person.name, exc_info=error)
-        self._lost.add(course.person.name)
-        self.problem = "a step could not be ended"
+        name = course.person.name
+        if isinstance(error, BrokenExecutor | NotAwakeError):
+            _log.error("the process that follows %s ended; its stream is woken again", name)
+            self._lost.add(name)
+        else:
+            _log.error("a step of %s failed; the stream stops", name, exc_info=error)
+            self._failed.add(name)
 
-    async def _wake(self, name: str) -> None:
-        """Go on with a stream from what is kept."""
-        person = self.courses[name].person
-        self.courses[name] = await awake(person, self._store, self._writer, self._shards)
-        self._lost.remove(name)
-
-    def _hold_if_lost(self, course: Course, now: int) -> bool:
-        """Stop a stream that lies so far behind that the clock must be wrong."""
-        is_lost = now - course.due > microseconds(LONGEST_GAP)
-        if is_lost:
-            self._held.add(course.person.name)
-            self.problem = "the clock is far ahead of a stream"
+    def _is_out_of_time(self, course: Course, now: int) -> bool:
+        """Tell whether a stream lies so far behind that the clock must be wrong."""
+        name, is_out = course.person.name, now - course.due > microseconds(LONGEST_GAP)
+        if is_out and name not in self._out_of_time:
             _log.error(
                 "the clock is more than %d days after the last step of %s; set it right, or "
                 "begin the stream anew",
                 LONGEST_GAP.days,
-                course.person.name,
+                name,
             )
-        return is_lost
+        (self._out_of_time.add if is_out else self._out_of_time.discard)(name)
+        return is_out
 
     async def _end(self, course: Course, now: int) -> Ended:
         count = min(course.overdue(now), MOST_AT_ONCE)
-        oldest = now - microseconds(CATCH_UP)
+        oldest = now - microseconds(CATCH_UP) - microseconds(course.person.lag)
         steps = range(course.step, course.step + count)
         name = course.person.name
 
@@ -275,27 +309,41 @@ class Ticker:
         def change() -> int:
             return self._store.tick(done.ticked, self._sealed(done.ticked))
 
-        ticks = await self._writer.run(change)
+        self._unnoted = await self._writer.run(change)
+        self._waiting = None
         DELAY.observe((self.now() - done.due) / SECOND)
         TICKS.inc()
         STEPS.inc(len(done.ticked))
         for course, ended in done.courses:
             course.step += len(ended.releases)
             course.is_day_over, course.is_planned = ended.is_day_over, False
+            course.account = ended.account
             cells = [release[0] for release in ended.releases if release is not None]
             course.last_cell = cells[-1] if cells else course.last_cell
-        self._waiting = None
+        self._note(self._unnoted)
+
+    def _note(self, ticks: int) -> None:
+        """Note beside the database how far it has come; then what was committed may be seen."""
         self._committed(ticks)
+        self._unnoted = None
+        for course in self.courses.values():
+            course.seen = course.step
 
     async def _close_days(self) -> None:
         """Certify days that are over, before anything of the next is drawn."""
-        for name, course in self.courses.items():
+        for course in self._running():
+            name = course.person.name
             if course.is_day_over and name not in self._days:
-                events: Path = course.person.events
-                self._days[name] = await self._shards.ask(name, "close_day", events)
+                try:
+                    self._days[name] = await self._shards.ask(
+                        name, "close_day", course.person.events
+                    )
+                except Exception as error:
+                    self._lose(course, error)
+                    continue
             if name in self._days:
                 day = self._days[name]
-                await self._writer.run(lambda day=day: self._store.close_day(*day))  # type: ignore[misc]
+                await self._writer.run(partial(self._store.close_day, *day))
                 course.is_day_over = False
                 del self._days[name]
 
@@ -305,7 +353,7 @@ class Ticker:
             ready = [
                 self.courses[name]
                 for name in people
-                if name not in self._held | self._lost
+                if name not in self._failed | self._lost | self._out_of_time
                 and not self.courses[name].is_planned
                 and not self.courses[name].is_day_over
             ]

@@ -61,6 +61,7 @@ class Writer:
                 return
 
     def _commit(self, jobs: list[_Job]) -> None:
+        jobs = [job for job in jobs if job[1].set_running_or_notify_cancel()]
         done: list[tuple[Future[Any], Any]] = []
         try:
             with self._database.transaction():
