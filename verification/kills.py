@@ -392,7 +392,7 @@ def _undisturbed(
     live = LiveStream(Resting(course.stream, -1, to_bytes(stream), -1, {}), "undisturbed")
     for step in range(course.step):
         live._take(step, released.get(step))
-        if live.is_day_over:
+        if live.is_day_over and not (course.is_day_over and live.step == course.step):
             live.close_day(person.events)
     return live.account()
 

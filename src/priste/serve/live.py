@@ -34,6 +34,8 @@ class ClosedDay(NamedTuple):
     steps: range
     certificate: bytes
     state: bytes
+    account: Account
+    """The account as the next day begins."""
 
 
 def begun(
@@ -155,6 +157,6 @@ class LiveStream:
             _log.warning("stream %d: the events file cannot be used: %s", self.id, error)
         steps = range(before.step, self.step)
         text = to_text(certificate).encode()
-        closed = ClosedDay(self.id, after.number, steps, text, to_bytes(after))
+        state, account = to_bytes(after), after.account()
         self._begin_day(after)
-        return closed
+        return ClosedDay(self.id, after.number, steps, text, state, account)

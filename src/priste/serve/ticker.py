@@ -343,8 +343,8 @@ class Ticker:
                     continue
             if name in self._days:
                 day = self._days[name]
-                await self._writer.run(partial(self._store.close_day, *day))
-                course.is_day_over = False
+                await self._writer.run(partial(self._store.close_day, *day[:-1]))
+                course.is_day_over, course.account = False, day.account
                 del self._days[name]
 
     async def _plan_for_ever(self, people: list[str]) -> None:
