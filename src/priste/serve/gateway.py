@@ -213,6 +213,8 @@ class Gateway:
             if course is None or course.stream != stream or receiver not in kinds:
                 self.store.give_up(letter, "the receiver is not configured any more")
                 continue
+            if step >= course.seen:  # it is committed, and not noted yet
+                continue
             body = message(kinds[receiver], name, course.place, course.clock, step, cell)
             if body is None:
                 self.store.sent(letter)
