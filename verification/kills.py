@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from tests.serve.rig import EVENTS
 from tests.tracks import city
+from tests.tracks.streams import EVENTS
 
 from priste.serve import ticker as ticking
 from priste.serve.config import Config, Receiver, read_config

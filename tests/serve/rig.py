@@ -15,20 +15,10 @@ from priste.serve.payloads import Fix
 from priste.stream import Account
 from priste.tracks import save_model
 from tests.tracks import city
+from tests.tracks.streams import EVENTS
 
 BEGIN = pd.Timestamp("2024-06-03 07:30", tz=city.ZONE)
 HOUR = pd.Timedelta("1h")
-
-EVENTS = """
-time_zone = "Europe/Berlin"
-regions.clinic.circle = { latitude = 52.52, longitude = 13.40, radius_km = 0.4 }
-windows.morning = { from = "09:00", to = "13:00" }
-[events.treatment]
-kind = "presence"
-region = "clinic"
-window = "morning"
-epsilon = 0.8
-"""
 
 CONFIG = """
 [server]

@@ -8,8 +8,8 @@ from verification.kills import Lives, judge
 from priste.serve.gateway import Gateway
 from priste.serve.payloads import Fix
 from priste.serve.store import Letter
-from tests.serve.rig import EVENTS
 from tests.tracks import city
+from tests.tracks.streams import EVENTS
 
 
 def test_a_gateway_killed_between_any_two_writes_draws_nothing_twice_and_loses_nothing(
