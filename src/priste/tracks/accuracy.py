@@ -90,8 +90,9 @@ def distances_to(place: LocalMap, fixes: Array, cells: ArrayLike) -> Array:
     latitude, longitude = np.broadcast_arrays(*place.centres(cells), fixes[:, 0])[:2]
     found = np.full(len(fixes), np.nan)
     known = np.isfinite(latitude)
-    points = fixes[known]
-    *_, metres = _EARTH.inv(points[:, 1], points[:, 0], longitude[known], latitude[known])
+    ends = fixes[known, 1], fixes[known, 0], longitude[known], latitude[known]
+    # lists, for some versions of pyproj take an array of one number for a number, and warn
+    *_, metres = _EARTH.inv(*(end.tolist() for end in ends))
     found[known] = np.asarray(metres) / 1000
     return found
 
