@@ -1,6 +1,5 @@
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from nacl.secret import SecretBox
 
 from priste.errors import PayloadError
 from priste.serve.payloads import SOURCES, Fix, Message
+from tests.tracks.tables import shared_data
 
 MOMENT = 1_700_000_000_000_000
 FIX = Fix(MOMENT, 52.5, 13.4)
@@ -165,10 +165,7 @@ def test_a_fix_does_not_show_itself() -> None:
 
 @pytest.mark.parametrize("name", ["owntracks_http_payloads", "traccar_client_json_payloads"])
 def test_payloads_as_the_apps_wrote_them(name: str) -> None:
-    path = Path(__file__).parents[3] / f"shared/data/trackers/traccar/{name}.jsonl"
-    if not path.exists():
-        pytest.skip("the real payloads are not on this machine")
     source = name.partition("_")[0]
-    lines = path.read_bytes().splitlines()
+    lines = shared_data(f"trackers/traccar/{name}.jsonl").read_bytes().splitlines()
     found = [fix for line in lines for fix in read(source, line)]
     assert len(found) >= len(lines) // 2

@@ -1,6 +1,8 @@
 """`priste serve` and `priste token`: the gateway, and who may speak with it."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +16,8 @@ from priste.storage.atomic_files import atomic_file
 from priste.tracks.files import write_as
 
 if TYPE_CHECKING:
-    from priste.serve.tokens import Role
+    from priste.serve.config import Config
+    from priste.serve.tokens import Role, Tokens
 
 ConfigFile = Annotated[
     Path, typer.Option("--config", "-c", help="The gateway's configuration, a TOML file.")
@@ -78,24 +81,30 @@ def serve(
 
 
 def _init(path: Path, person: str) -> None:
-    from priste.serve.config import NAME, read_config
+    from priste.serve.config import check_name
     from priste.serve.template import template
-    from priste.serve.tokens import open_tokens
 
-    if NAME.fullmatch(person) is None:
-        raise GatewayError(
-            f"{person!r} cannot be a name: use up to 40 small letters, digits, - and _"
-        )
+    check_name(person, person)
     refuse_existing([path], force=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path, private=True) as partial:
         partial.write_text(template(person), encoding="utf-8")
-    config = read_config(path)
     say(f"Wrote {path}. Fill in the model and the events file of {person}, then: priste serve")
     say("\nTokens, shown this once:\n")
-    with open_tokens(config.database) as tokens:
+    with _opened(path) as (_, tokens):
         for role, use in ROLES.items():
             say(f"  {role:6} {tokens.make(person, role)}  ({use})")
+
+
+@contextmanager
+def _opened(config: Path) -> Iterator[tuple["Config", "Tokens"]]:
+    """Give a gateway's configuration and its tokens."""
+    with needs_extra("the gateway", "serve"):
+        from priste.serve.config import read_config
+        from priste.serve.tokens import open_tokens
+    settings = read_config(config)
+    with open_tokens(settings.database) as tokens:
+        yield settings, tokens
 
 
 @token.command("add")
@@ -106,23 +115,16 @@ def add_token(
     config: ConfigFile = CONFIG,
 ) -> None:
     """Make a token; it is shown once."""
-    with needs_extra("the gateway", "serve"):
-        from priste.serve.config import read_config
-        from priste.serve.tokens import open_tokens
-    settings = read_config(config)
-    if person not in settings.persons:
-        raise GatewayError(f"{config} has no person {person!r}")
-    with open_tokens(settings.database) as tokens:
+    with _opened(config) as (settings, tokens):
+        if person not in settings.persons:
+            raise GatewayError(f"{config} has no person {person!r}")
         say(tokens.make(person, role, label))  # type: ignore[arg-type]
 
 
 @token.command("list")
 def list_tokens(config: ConfigFile = CONFIG) -> None:
     """List all tokens, without what they are."""
-    with needs_extra("the gateway", "serve"):
-        from priste.serve.config import read_config
-        from priste.serve.tokens import open_tokens
-    with open_tokens(read_config(config).database) as tokens:
+    with _opened(config) as (_, tokens):
         for row in tokens.rows():
             state = f"revoked {row.revoked}" if row.revoked else f"made {row.created}"
             say(f"{row.id}  {row.person}  {row.role:5}  {state}  {row.label}")
@@ -134,10 +136,7 @@ def revoke_token(
     config: ConfigFile = CONFIG,
 ) -> None:
     """Make a token good for nothing, at once."""
-    with needs_extra("the gateway", "serve"):
-        from priste.serve.config import read_config
-        from priste.serve.tokens import open_tokens
-    with open_tokens(read_config(config).database) as tokens:
+    with _opened(config) as (_, tokens):
         tokens.revoke(number)
     say(f"{number} is revoked")
 

@@ -16,10 +16,9 @@ def checked(config: Config) -> Iterator[str]:
     """Refuse what no stream can begin with; yield what the owner should know."""
     good: set[tuple[object, ...]] = set()
     for person in config.persons.values():
-        alike = person.model, person.events, person.adversary, person.budget
-        if alike not in good:
+        if person.beginning not in good:
             _check(person)
-            good.add(alike)
+            good.add(person.beginning)
         yield from _remarks(person)
 
 

@@ -51,6 +51,11 @@ class Person:
     owntracks_topic: str = ""
     receivers: tuple[Receiver, ...] = ()
 
+    @property
+    def beginning(self) -> tuple[Path, Path, Adversary, float]:
+        """What a stream begins with: people with the same begin alike."""
+        return self.model, self.events, self.adversary, self.budget
+
 
 @dataclass(frozen=True)
 class Broker:
@@ -133,7 +138,7 @@ def _consistent(config: Config) -> Config:
 
 def _person(name: str, content: object, folder: Path) -> Person:
     where = f"persons.{name}"
-    _check_name(name, where)
+    check_name(name, where)
     table = _Table(content, where)
     receivers = table.get("receivers", {})
     if not isinstance(receivers, dict):
@@ -164,7 +169,7 @@ def _person(name: str, content: object, folder: Path) -> Person:
 
 def _receiver(name: str, content: object, whose: str) -> Receiver:
     where = f"{whose}.receivers.{name}"
-    _check_name(name, where)
+    check_name(name, where)
     table = _Table(content, where)
     kind = table.one_of("kind", None, get_args(ReceiverKind))
     url, topic = table.text("url", ""), table.text("topic", "")
@@ -193,7 +198,8 @@ def _broker(content: object) -> Broker:
     return broker
 
 
-def _check_name(name: str, where: str) -> None:
+def check_name(name: str, where: str) -> None:
+    """Refuse what cannot stand in addresses and topics; `where` is its place in the file."""
     if NAME.fullmatch(name) is None:
         raise GatewayError(
             f"{shown(where)} cannot be a name: use up to 40 small letters, digits, - and _"

@@ -5,7 +5,7 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -172,7 +172,7 @@ url = "http://127.0.0.1:{receiver}/"
 
 
 @contextlib.asynccontextmanager
-async def _served(config: uvicorn.Config):  # type: ignore[no-untyped-def]
+async def _served(config: uvicorn.Config) -> AsyncIterator[None]:
     """Serve HTTP as long as the block runs; signals are left alone."""
     server = uvicorn.Server(config)
     task = asyncio.create_task(server._serve())

@@ -113,7 +113,7 @@ class Gateway:
         """Begin the stream of a person who has none; `new` has those that begin alike."""
         if await self.writer.run(lambda: self.store.has_stream(person.name)):
             return
-        alike = person.model, person.events, person.adversary, person.budget
+        alike = person.beginning
         with _about(person):
             if alike not in new:
                 moment = pd.Timestamp(self.now(), unit="s", tz="UTC")
