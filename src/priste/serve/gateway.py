@@ -81,11 +81,10 @@ class Gateway:
         return database
 
     def _end_all(self) -> str:
-        """End all streams; the database becomes another, so that no older copy passes for it."""
+        """End all streams, and return the database's new identity."""
         when, identity = datetime.now(UTC).isoformat(timespec="seconds"), secrets.token_hex(8)
         with self._database.transaction():
-            self._database.execute("UPDATE streams SET ended = ? WHERE ended IS NULL", (when,))
-            self._database.execute("UPDATE gateway SET identity = ?", (identity,))
+            self.store.end_all(when, identity)
         return identity
 
     async def start(self) -> None:

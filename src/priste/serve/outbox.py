@@ -5,6 +5,7 @@ as the newest. A receiver's answer is looked at for success and goes nowhere els
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -83,12 +84,8 @@ class Outbox:
             except Exception:  # the database, perhaps: nothing is lost by trying again
                 _log.exception("letters to %s of %s wait", box.receiver.name, box.person)
                 pause = 5.0
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(mail.wait(), pause)
-            except TimeoutError:
-                continue
-            if pause is not None:  # a letter that must wait is not hastened by a new one
-                await asyncio.sleep(max(0.0, pause))
 
     async def _send_all(self, box: Box) -> float | None:
         """Send what is due; return after how many seconds to go on, None if nothing is left."""

@@ -98,9 +98,10 @@ class Store:
         )
         return int(last) + 1
 
-    def end(self, stream: int, when: str) -> None:
-        """End a stream: nothing more is released on it."""
-        self.database.execute("UPDATE streams SET ended = ? WHERE id = ?", (when, stream))
+    def end_all(self, when: str, identity: str) -> None:
+        """End all streams; the database becomes another, so that no older copy passes for it."""
+        self.database.execute("UPDATE streams SET ended = ? WHERE ended IS NULL", (when,))
+        self.database.execute("UPDATE gateway SET identity = ?", (identity,))
 
     def has_stream(self, person: str) -> bool:
         """Tell whether a person has a stream that goes on."""
