@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from priste.backwards import Backwards
 from priste.checks import FAINTEST, Array, Matrix
 from priste.errors import EventError
 from priste.events import Event
@@ -58,14 +59,16 @@ class EventModel:
     def __repr__(self) -> str:
         return f"EventModel({self.event!r} on {self.mobility!r})"
 
-    def _backwards(self, decided: list[float]) -> list[Array]:
+    def _backwards(self, decided: list[float]) -> Backwards:
+        """Return the chances before step `first` is read, and after it and every later step."""
         last, states = self.worlds.last_step, self.mobility.n_states
-        tables = [np.repeat(decided, states).reshape(2, states)]
-        for step in range(last, self.first, -1):
-            before_reading = self._unread(step, tables[-1])
-            tables.append((self.mobility.transition(step - 1) @ before_reading.T).T)
-        tables.append(self._unread(self.first, tables[-1]))
-        return tables[::-1]
+        table = np.repeat(decided, states).reshape(2, states)
+        return Backwards(last - self.first + 1, table, self._back)
+
+    def _back(self, i: int, table: Array) -> Array:
+        step = self.first + i
+        unread = self._unread(step, table)
+        return unread if i == 0 else (self.mobility.transition(step - 1) @ unread.T).T
 
     def _unread(self, step: int, table: Array) -> Array:
         """Undo the reading of `step`: the value of each world before it, for each state."""
