@@ -2,9 +2,22 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from priste import AnyPrior, EmissionMatrix, Mobility, Protect, at
-from priste.calibration import CertifiedPlan, Situation
+from priste import (
+    AnyPrior,
+    EmissionMatrix,
+    EveryOutput,
+    Grid,
+    Mobility,
+    PlanarLaplace,
+    Protect,
+    Protector,
+    Retry,
+    at,
+    presence,
+)
+from priste.calibration import Calibration, CertifiedPlan, Situation
 from priste.calibration.calibration import Draw
 from priste.evidence import EventModel, Evidence
 from priste.randomness import Randomness
@@ -37,6 +50,19 @@ def test_the_output_that_breaks_a_promise_is_named_whichever_promise_it_is() -> 
     one = replace(situation(0.5), evidence=situation(0.5).evidence[:1])
     assert repr(one).startswith("Situation(EmissionMatrix")
     assert repr(one).endswith("1 promises)")
+
+
+@pytest.mark.parametrize("calibration", [EveryOutput(), Retry()])
+def test_who_keeps_a_release_does_not_keep_the_matrix_it_was_drawn_from(
+    calibration: Calibration,
+) -> None:
+    mobility = Mobility.gaussian(Grid(3, 3), sigma=1.0)
+    protection = Protect(presence([4], steps=[1]), 1.0)
+    mechanism = PlanarLaplace(Grid(3, 3), 1.0)
+    guard = Protector(mobility, mechanism, protection, calibration=calibration, seed=1)
+    column = guard.release(0).column
+    assert column.base is None
+    assert not column.flags.writeable
 
 
 def test_a_plan_can_end_in_every_output_that_occurs() -> None:

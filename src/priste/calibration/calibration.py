@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priste.calibration.warm_start import WarmStart
-from priste.checks import Array
+from priste.checks import Array, frozen
 from priste.evidence import Evidence
 from priste.mechanisms.mechanism import Mechanism
 from priste.protection import Protect
@@ -131,7 +131,8 @@ class CertifiedPlan:
     def draw(self, true_cell: int, randomness: Randomness) -> Draw:
         """Return one draw from the row of the true cell."""
         output = randomness.draw(self.emission[true_cell])
-        return Draw(output, self.emission[:, output], self.budget, self.tried)
+        column = frozen(self.emission[:, output])  # a view would keep the matrix as long
+        return Draw(output, column, self.budget, self.tried)
 
     def outcomes(self) -> Iterator[Outcome]:
         """Yield each output that can occur: what is accounted for is what is true."""

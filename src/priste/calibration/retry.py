@@ -8,7 +8,7 @@ import numpy as np
 
 from priste.calibration.calibration import Draw, Outcome, Situation
 from priste.calibration.schedule import checked_schedule, weaker_and_weaker
-from priste.checks import Array
+from priste.checks import Array, frozen
 from priste.mechanisms.mechanism import Mechanism
 from priste.randomness import Randomness
 
@@ -57,7 +57,7 @@ class Loop:
         for attempt, mechanism in enumerate(self._schedule(), start=1):
             emission = mechanism.lottery()
             output = randomness.draw(emission[true_cell])
-            column = emission[:, output]
+            column = frozen(emission[:, output])
             if mechanism.budget == 0 or self.retry.passes(self.situation, column):
                 return Draw(output, column, mechanism.budget, attempt)
         raise AssertionError("the last mechanism of a schedule has budget 0")
