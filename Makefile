@@ -10,7 +10,8 @@
 #             the newest there are
 # make dist   source archive and wheel, in dist/
 # make release   all checks, dist and a tag; ARGS=--dry-run leaves no tag, ARGS=--upload uploads
-# Each sets itself up in .venv, from python3 alone.
+# Each sets itself up in .venv, from python3 alone. Home Assistant, which the gateway's tests send to,
+# is installed there too where it can be.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -23,7 +24,7 @@ INSTALL := $(BIN)/$(PIP_INSTALL) -c constraints.txt
 demo: .venv/cli
 	$(BIN)/priste demo
 
-test: .venv/test
+test: .venv/test .venv/home-assistant/tried
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -70,6 +71,13 @@ release:
 .venv/cli .venv/docs .venv/test: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(INSTALL) -e '.[$(@F)]'
+	touch $@
+
+# pip takes many minutes to settle its versions, uv seconds
+.venv/home-assistant/tried: tests/serve/home-assistant.txt
+	$(PYTHON) -m venv .venv/home-assistant
+	.venv/home-assistant/bin/$(PIP_INSTALL) uv && .venv/home-assistant/bin/uv pip install --quiet \
+		--python .venv/home-assistant -r $< || echo "Home Assistant cannot be installed; its test is skipped"
 	touch $@
 
 .venv/lowest/test: pyproject.toml constraints-lowest.txt

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from priste.serve.config import Config, Receiver, read_config
 from priste.serve.gateway import Gateway
-from priste.serve.outbox import SendError
+from priste.serve.outbox import Send, SendError
 from priste.serve.payloads import Fix
 from priste.stream import Account
 from priste.tracks import save_model
@@ -106,33 +106,35 @@ class Rig(NamedTuple):
         gateway = self.gateway
         assert gateway.ticker is not None
         await gateway.ticker.tick()
-        await gateway.writer.run(gateway._letters)
+        await gateway.write_letters()
         for box in gateway.outbox._boxes:
             await gateway.outbox._send_all(box)
 
 
-def live(
+async def lived(
     config: Config,
     story: Callable[[Rig], Awaitable[None]],
     *,
     watch: Watch | None = None,
     receivers: Receivers | None = None,
+    send: Send | None = None,
     begin_anew: bool = False,
 ) -> Receivers:
-    """Run a story with a gateway that is started and closed around it."""
+    """Tell a story with a gateway that is started and closed around it."""
     watch = Watch() if watch is None else watch
     receivers = Receivers() if receivers is None else receivers
-
-    async def told() -> None:
-        gateway = Gateway(config, receivers, now=watch, begin_anew=begin_anew)
-        try:
-            await gateway.start()
-            await story(Rig(gateway, watch, receivers))
-        finally:
-            await gateway.close()
-
-    asyncio.run(told())
+    gateway = Gateway(config, send or receivers, now=watch, begin_anew=begin_anew)
+    try:
+        await gateway.start()
+        await story(Rig(gateway, watch, receivers))
+    finally:
+        await gateway.close()
     return receivers
+
+
+def live(config: Config, story: Callable[[Rig], Awaitable[None]], **options: Any) -> Receivers:
+    """Tell it in a loop of its own."""
+    return asyncio.run(lived(config, story, **options))
 
 
 def with_person(config: Config, name: str, **changes: object) -> Config:

@@ -1,15 +1,18 @@
-"""Real counterparts, started for a test where they are installed: a broker, a database server."""
+"""Real counterparts, started for a test where they are installed."""
 
 import os
 import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Self
 
+import httpx
 import pytest
 
 
@@ -107,3 +110,84 @@ def _wait_until_ready(address: str) -> None:
         else:
             return
     raise AssertionError("the database does not answer")
+
+
+HOME_ASSISTANT = """
+homeassistant:
+  name: Test
+  internal_url: "http://127.0.0.1:{port}"
+http:
+  server_host: 127.0.0.1
+  server_port: {port}
+api:
+config:
+onboarding:
+"""
+
+
+class HomeAssistant:
+    """A Home Assistant that somebody has just installed, and to which they add OwnTracks."""
+
+    def __init__(self, port: int) -> None:
+        self._address = f"http://127.0.0.1:{port}/"
+        self._client = httpx.Client(base_url=self._address, trust_env=False, timeout=60)
+
+    def __enter__(self) -> Self:
+        self._sign_in()
+        self._wait_until_it_runs()
+        self.webhook = self._add_owntracks()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def _ask(self, path: str, **content: Any) -> Any:
+        answer = self._client.post(path, **content)
+        assert answer.status_code < 300, f"{path}: {answer.status_code}"
+        return answer.json()
+
+    def _sign_in(self) -> None:
+        person = {"name": "Ada", "username": "ada", "password": "ada", "language": "en"}
+        client = {"client_id": self._address}
+        code = self._ask("api/onboarding/users", json=person | client)["auth_code"]
+        grant = {"grant_type": "authorization_code", "code": code}
+        token = self._ask("auth/token", data=grant | client)["access_token"]
+        self._client.headers["Authorization"] = f"Bearer {token}"
+
+    def _wait_until_it_runs(self) -> None:
+        for _ in range(600):
+            answer = self._client.get("api/config")
+            if answer.status_code == 200 and answer.json()["state"] == "RUNNING":
+                return
+            time.sleep(0.1)
+        raise AssertionError("Home Assistant does not start")
+
+    def _add_owntracks(self) -> str:
+        flows = "api/config/config_entries/flow"
+        flow = self._ask(flows, json={"handler": "owntracks"})["flow_id"]
+        added = self._ask(f"{flows}/{flow}", json={})
+        return str(added["description_placeholders"]["webhook_url"])
+
+    def state_of(self, entity: str) -> dict[str, Any] | None:
+        """What it knows of somebody; None if it has never heard of them."""
+        answer = self._client.get(f"api/states/{entity}")
+        return answer.json() if answer.status_code == 200 else None
+
+
+@contextmanager
+def home_assistant(folder: Path) -> Iterator[HomeAssistant]:
+    """Run Home Assistant, which `make` installs beside the tests' own environment."""
+    hass = Path(sys.prefix, "home-assistant", "bin", "hass")
+    if not hass.exists():
+        pytest.skip("Home Assistant is not installed in .venv/home-assistant")
+    port = free_port()
+    (folder / "configuration.yaml").write_text(HOME_ASSISTANT.format(port=port))
+    command = [str(hass), "--config", str(folder), "--skip-pip", "--log-file", str(folder / "log")]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **quiet) as server:  # type: ignore[call-overload]
+        try:
+            wait_for(port, seconds=120)
+            with HomeAssistant(port) as home:
+                yield home
+        finally:
+            server.terminate()

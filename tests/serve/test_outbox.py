@@ -1,15 +1,10 @@
-import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pandas as pd
-import pytest
 
-from priste.serve import outbox
 from priste.serve.config import Receiver
-from priste.serve.outbox import LONGEST_PAUSE, SendError, over_http, pause_after
+from priste.serve.outbox import LONGEST_PAUSE, SendError, pause_after
 from tests.serve.rig import HOUR, Rig, at, live, written
 
 
@@ -85,34 +80,3 @@ def test_a_receiver_that_is_gone_for_a_day_is_given_up(tmp_path: Path) -> None:
 def test_pauses_grow_to_ten_minutes() -> None:
     assert [pause_after(n) for n in (0, 1, 2, 9)] == [1, 2, 4, 512]
     assert pause_after(10) == pause_after(10_000) == LONGEST_PAUSE
-
-
-def test_a_receiver_that_talks_without_end_is_not_listened_to(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(outbox, "TIMEOUT", 0.3)
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        status = 200 if scope["path"] == "/long" else 500
-        await send({"type": "http.response.start", "status": status, "headers": []})
-        for _ in range(50):
-            await send({"type": "http.response.body", "body": b"x" * 100_000, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
-
-    class Hangs(httpx.AsyncBaseTransport):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            await asyncio.sleep(10)
-            raise AssertionError(request)
-
-    async def story() -> None:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as client:
-            send = over_http(client)
-            await send(Receiver("x", "webhook", "http://there/long"), b"{}")
-            with pytest.raises(SendError, match="it answered 500"):
-                await send(Receiver("x", "webhook", "http://there/bad"), b"{}")
-        async with httpx.AsyncClient(transport=Hangs()) as client:
-            with pytest.raises(SendError, match="TimeoutError"):
-                await over_http(client)(Receiver("x", "webhook", "http://there/"), b"{}")
-
-    asyncio.run(story())

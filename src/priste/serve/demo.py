@@ -21,7 +21,7 @@ from starlette.routing import Route
 from priste import demo as city
 from priste.serve.config import Config, read_config
 from priste.serve.gateway import Gateway
-from priste.serve.outbox import over_http
+from priste.serve.posting import Posting
 from priste.serve.server import http_settings
 from priste.tracks import check, clean, fit_model, load_certificate, save_model
 from priste.tracks.accuracy import distances_to
@@ -93,7 +93,8 @@ url = "http://127.0.0.1:{receiver}/"
         config = self.config(port, receiver)
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
-            gateway = Gateway(config, over_http(client), now=self.now)
+            posting = await stack.enter_async_context(Posting())
+            gateway = Gateway(config, posting, now=self.now)
             stack.push_async_callback(gateway.close)
             await gateway.start()
             send, admin = (gateway.tokens.make("sam", role) for role in ("send", "admin"))

@@ -7,10 +7,8 @@ as the newest. A receiver's answer is looked at for success and goes nowhere els
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
-
-import httpx
 
 from priste.serve.config import Receiver
 from priste.serve.metrics import LETTERS
@@ -24,9 +22,6 @@ TIMEOUT = 15.0
 
 LONGEST_PAUSE = 600.0
 """Seconds between two tries, at most."""
-
-HOPELESS = frozenset({400, 404, 405, 410, 413, 414, 415, 422})
-"""Answers after which sending the same again is in vain."""
 
 
 class SendError(Exception):
@@ -63,14 +58,19 @@ class Outbox:
         self._boxes = boxes
         self._mail = {(box.person, box.receiver.name): asyncio.Event() for box in boxes}
 
-    def wake(self) -> None:
-        """Look for letters, now."""
-        for mail in self._mail.values():
-            mail.set()
+    def wake(self, boxes: Iterable[tuple[str, str]]) -> None:
+        """Look for letters, now; boxes are named by person and receiver."""
+        for box in boxes:
+            if box in self._mail:
+                self._mail[box].set()
+
+    def wake_all(self) -> None:
+        """Look for letters of everybody."""
+        self.wake(self._mail)
 
     async def run(self) -> None:
         """Send letters for ever."""
-        self.wake()
+        self.wake_all()
         async with asyncio.TaskGroup() as tasks:
             for box in self._boxes:
                 tasks.create_task(self._serve(box))
@@ -124,25 +124,6 @@ class Outbox:
 def pause_after(attempts: int) -> float:
     """Return how many seconds to wait after so many tries before the last one."""
     return min(2.0 ** min(attempts, 30), LONGEST_PAUSE)
-
-
-def over_http(client: httpx.AsyncClient) -> Send:
-    """Return what posts letters."""
-
-    async def send(receiver: Receiver, body: bytes) -> None:
-        headers = {"Content-Type": "application/json", **receiver.headers}
-        try:
-            async with asyncio.timeout(TIMEOUT):
-                sending = client.stream("POST", receiver.url, content=body, headers=headers)
-                async with sending as answer:  # what it says beside its status is not read
-                    status, is_success = answer.status_code, answer.is_success
-        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
-            raise SendError(type(error).__name__) from None  # its text may hold the address
-        client.cookies.clear()
-        if not is_success:
-            raise SendError(f"it answered {status}", is_final=status in HOPELESS)
-
-    return send
 
 
 def _name(box: Box) -> tuple[str, str]:

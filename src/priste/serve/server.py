@@ -2,17 +2,18 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 from typing import Any
 
-import httpx
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from priste.serve.config import Config, Receiver
 from priste.serve.gateway import Gateway
 from priste.serve.mqtt import Mqtt
-from priste.serve.outbox import TIMEOUT, SendError, over_http
+from priste.serve.outbox import SendError
+from priste.serve.posting import Posting
 from priste.serve.web import Web
 
 _log = logging.getLogger(__name__)
@@ -62,13 +63,20 @@ class _Impatient(H11Protocol):
             self.transport.close()
 
 
+def allow_connections() -> None:
+    """Have as many connections as the system lets a process have, not as few as it begins with."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource  # not on Windows
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 async def serve(config: Config, *, begin_anew: bool = False) -> None:
     """Serve until a signal asks to end."""
+    allow_connections()
     async with contextlib.AsyncExitStack() as stack:
-        client = await stack.enter_async_context(
-            httpx.AsyncClient(timeout=TIMEOUT, trust_env=False, limits=httpx.Limits())
-        )
-        post = over_http(client)
+        post = await stack.enter_async_context(Posting())
 
         async def send(receiver: Receiver, body: bytes) -> None:
             if receiver.kind != "mqtt":
@@ -82,6 +90,8 @@ async def serve(config: Config, *, begin_anew: bool = False) -> None:
         stack.push_async_callback(gateway.close)
         mqtt = _mqtt(config, gateway)
         await gateway.start()
+        gc.collect()
+        gc.freeze()  # what is there now stays: to look through it again takes a tenth of a second
         if mqtt is not None:
             mqtt.start()
             stack.callback(mqtt.close)
