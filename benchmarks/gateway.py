@@ -3,11 +3,13 @@
     python -m benchmarks.gateway 50 200        # so many people, one run each
     python -m benchmarks.gateway 200 minutes=5
 
-Every person has a map of 400 cells and a daily secret, and a phone that reports three times a step.
-All are on this machine: phones and receiver take their share of the two cores.
+Every person has a map of 400 cells, a phone that reports three times a step, and a daily secret of
+four hours, which begin three minutes after the start. All are on this machine: phones and receiver
+take their share of the two cores.
 """
 
 import asyncio
+import gc
 import json
 import os
 import random
@@ -34,11 +36,12 @@ from priste.serve.tokens import Tokens
 from priste.tracks import LocalMap, Model, save_model
 
 STEP = 60
+WAITING, LASTING = pd.Timedelta("3min"), pd.Timedelta("4h")
 PLACE = LocalMap(Grid(20, 20, 0.5), latitude=52.52, longitude=13.40)
 EVENTS = """
 time_zone = "UTC"
 regions.clinic.circle = {{ latitude = 52.53, longitude = 13.42, radius_km = 0.6 }}
-windows.hours = {{ from = "{first:02d}:00", to = "{last:02d}:00" }}
+windows.hours = {{ from = "{}", to = "{}" }}
 [events.treatment]
 kind = "presence"
 region = "clinic"
@@ -61,7 +64,7 @@ class Run:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             port, receiver = free_port(), free_port()
-            tokens = self._prepare(folder, port, receiver)
+            tokens = self.prepare(folder, port, receiver)
             listening = uvicorn.Server(self._receiver(receiver))
             task = asyncio.create_task(listening._serve())
             start = time.monotonic()
@@ -73,6 +76,7 @@ class Run:
             ) as server:
                 try:
                     await until_open(port, server)
+                    gc.freeze()  # phones and receiver must not be slower than the gateway
                     ready = time.monotonic() - start
                     await self._phones(port, tokens)
                     memory = memory_of(server.pid)
@@ -94,20 +98,21 @@ class Run:
             "memory MB": memory,
         }
 
-    def _prepare(self, folder: Path, port: int, receiver: int) -> list[str]:
+    def prepare(self, folder: Path, port: int, receiver: int) -> list[str]:
+        """Write what a gateway needs, and return a token for each phone."""
         mobility = Mobility.gaussian(PLACE.grid, sigma=1.0)
         model = Model(PLACE, pd.Timedelta(seconds=STEP), (mobility,), "UTC", {"days": []})
         save_model(model, folder / "model.npz")
-        hour = pd.Timestamp.now("UTC").hour
-        hours = {"first": (hour + 1) % 24, "last": (hour + 5) % 24}
-        (folder / "events.toml").write_text(EVENTS.format(**hours))
+        first = pd.Timestamp.now("UTC") + WAITING
+        hours = (f"{moment:%H:%M}" for moment in (first, first + LASTING))
+        (folder / "events.toml").write_text(EVENTS.format(*hours))
         config = [f"[server]\nport = {port}\nworkers = {self.workers}\n"]
         for number in range(self.people):
             config.append(
                 f'[persons.p{number}]\nmodel = "model.npz"\nevents = "events.toml"\n'
                 f'adversary = "known"\n'
                 f'[persons.p{number}.receivers.r]\nkind = "webhook"\n'
-                f'url = "http://127.0.0.1:{receiver}/"\n'
+                f'url = "http://127.0.0.1:{receiver}/{number}"\n'
             )
         (folder / "gateway.toml").write_text("".join(config))
         database = connect(str(folder / "gateway.db"))
@@ -124,7 +129,7 @@ class Run:
             self.delays.append(time.time() - due)
             return Response("{}")
 
-        app = Starlette(routes=[Route("/", receive, methods=["POST"])])
+        app = Starlette(routes=[Route("/{number}", receive, methods=["POST"])])
         return uvicorn.Config(app, port=port, log_config=None, access_log=False, lifespan="off")
 
     async def _phones(self, port: int, tokens: list[str]) -> None:

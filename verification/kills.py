@@ -231,7 +231,7 @@ class _Life:
             if not left:
                 return
             gateway.reading.database.execute("UPDATE outbox SET due = 0")
-            gateway.outbox.wake()
+            gateway.outbox.wake_all()
             await asyncio.sleep(0.02)
         raise AssertionError("some letters are never sent")
 
@@ -265,9 +265,10 @@ class _Life:
         store.database.execute = execute  # type: ignore[method-assign]
         written = gateway._letters
 
-        def letters() -> None:
-            written()
+        def letters() -> list[tuple[str, str]]:
+            boxes = written()
             self.reach("letter written")
+            return boxes
 
         gateway._letters = letters  # type: ignore[method-assign]
         noted = gateway._committed

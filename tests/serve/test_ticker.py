@@ -128,7 +128,7 @@ def test_nothing_is_seen_and_nothing_goes_on_before_it_is_noted(
             await ticker.tick()
         assert list(rig.gateway.store.cells(1)) == [0]
         assert ticker.courses["ada"].seen == 0
-        await rig.gateway.writer.run(rig.gateway._letters)
+        await rig.gateway.write_letters()
         assert rig.gateway.store.next_letter("ada", "home") is None
         await send_fixes(rig)
         with pytest.raises(OSError, match="no space"):

@@ -69,7 +69,10 @@ class SQLite:
             ):
                 self._connection.execute(f"PRAGMA {setting}")
         except sqlite3.Error as error:
-            raise GatewayError(f"{path.name} cannot be opened as a database: {error}") from None
+            raise GatewayError(
+                f"{path.name} cannot be opened as a database: {error}; is it one, is there room on "
+                f"the disk, and may its folder be written to?"
+            ) from None
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""

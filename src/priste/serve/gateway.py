@@ -12,9 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from priste.errors import GatewayError, PristeError
-from priste.serve.config import Config, Person
+from priste.serve.config import Config, Person, ReceiverKind
 from priste.serve.database import Database, connect
-from priste.serve.live import begun
 from priste.serve.messages import message
 from priste.serve.metrics import PERSONS
 from priste.serve.outbox import Box, Outbox, Send
@@ -28,7 +27,6 @@ from priste.serve.ticker import SECOND, Course, Ticker, awake, microseconds
 from priste.serve.tokens import Tokens
 from priste.serve.writer import Writer
 from priste.tracks.model_file import load_model
-from priste.tracks.stream_file import to_bytes
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +35,9 @@ MOST_FIXES = 100_000
 
 MOST_AHEAD = pd.Timedelta(days=1)
 """How far ahead of the clock a fix may be."""
+
+MOST_LETTERS = 50
+"""How many letters are written in one change, so that fixes do not wait for all of them."""
 
 TIDY_SECONDS = 300.0
 """How often copies of deleted fixes are overwritten."""
@@ -93,8 +94,9 @@ class Gateway:
         new: dict[tuple[object, ...], bytes] = {}
         for person in persons:
             await self._begin(person, new)
-        woken = await asyncio.gather(*map(self._awake, persons))
-        courses = {course.person.name: course for course in woken}
+        woken = await asyncio.gather(*map(self._wake, self.shards.neighbours()))
+        by_name = {course.person.name: course for courses in woken for course in courses}
+        courses = {name: by_name[name] for name in self.config.persons}
         self.ticker = Ticker(
             courses,
             self.store,
@@ -116,10 +118,13 @@ class Gateway:
         with _about(person):
             if alike not in new:
                 moment = pd.Timestamp(self.now(), unit="s", tz="UTC")
-                stream = begun(moment, load_model(person.model), *alike[1:])
-                new[alike] = to_bytes(stream)
+                new[alike] = await self.shards.ask(person.name, "begin", moment, *alike)
         state = new[alike]
         await self.writer.run(lambda: self.store.begin(person.name, state))
+
+    async def _wake(self, people: list[str]) -> list[Course]:
+        """Wake the streams of the people of one shard, one after the other."""
+        return [await self._awake(self.config.persons[name]) for name in people]
 
     async def _awake(self, person: Person) -> Course:
         """Wake the stream of a person."""
@@ -146,7 +151,7 @@ class Gateway:
         assert self.ticker is not None
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.ticker.run())
-            tasks.create_task(self._write_letters())
+            tasks.create_task(self._write_for_ever())
             tasks.create_task(self.outbox.run())
             tasks.create_task(self._tidy())
 
@@ -185,40 +190,50 @@ class Gateway:
     async def revive(self, person: str) -> int:
         """Send a person's dead letters again; return how many there are."""
         count = await self.writer.run(lambda: self.store.revive(person))
-        self.outbox.wake()
+        self.outbox.wake_all()
         return count
 
-    async def _write_letters(self) -> None:
-        """Write what is to be sent, after it was committed what was released."""
+    async def write_letters(self) -> None:
+        """Write what is to be sent of what was committed, some at a time, and have it sent."""
+        while written := await self.writer.run(self._letters):
+            self.outbox.wake(written)
+
+    async def _write_for_ever(self) -> None:
         self._written.set()
         while True:
             await self._written.wait()
             self._written.clear()
             try:
-                await self.writer.run(self._letters)
-                self.outbox.wake()
+                await self.write_letters()
             except Exception:
                 _log.exception("letters cannot be written; they will be")
                 await asyncio.sleep(1.0)
                 self._written.set()
 
-    def _letters(self) -> None:
-        """Write the bytes of everything that has none yet."""
+    def _letters(self) -> list[tuple[str, str]]:
+        """Write the bytes of some of what has none yet; return whose they are, and for whom."""
         assert self.ticker is not None
-        for stream, name, step, receiver, cell in self.store.unwritten():
+        written = []
+        for stream, name, step, receiver, cell in self.store.unwritten(MOST_LETTERS):
             letter = Letter(stream, step, receiver, b"")
             course = self.ticker.courses.get(name)
             kinds = {r.name: r.kind for r in course.person.receivers} if course else {}
             if course is None or course.stream != stream or receiver not in kinds:
                 self.store.give_up(letter, "the receiver is not configured any more")
+            elif step >= course.seen:  # it is committed, and not noted yet
                 continue
-            if step >= course.seen:  # it is committed, and not noted yet
-                continue
-            body = message(kinds[receiver], name, course.place, course.clock, step, cell)
-            if body is None:
-                self.store.sent(letter)
             else:
-                self.store.write_letters([letter._replace(body=body)])
+                self._write(letter, course, kinds[receiver], cell)
+            written.append((name, receiver))
+        return written
+
+    def _write(self, letter: Letter, course: Course, kind: ReceiverKind, cell: int) -> None:
+        name, place, clock = course.person.name, course.place, course.clock
+        body = message(kind, name, place, clock, letter.step, cell)
+        if body is None:
+            self.store.sent(letter)
+        else:
+            self.store.write_letters([letter._replace(body=body)])
 
     async def _tidy(self) -> None:
         while True:

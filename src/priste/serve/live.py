@@ -86,8 +86,9 @@ class LiveStream:
 
     @property
     def place(self) -> LocalMap:
-        """The map, as it is handed to another process."""
-        return replace(self._track.model.place)
+        """The map, as it is handed to another process: without what was computed from it."""
+        place = self._track.model.place
+        return replace(place, grid=replace(place.grid))
 
     @property
     def clock(self) -> Clock:

@@ -13,8 +13,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
         """
         CREATE TABLE streams (
-            id BIGINT PRIMARY KEY, person TEXT NOT NULL, step BIGINT NOT NULL,
-            state {bytes} NOT NULL, state_step BIGINT NOT NULL, ended TEXT
+            id BIGINT PRIMARY KEY, person TEXT NOT NULL, step BIGINT NOT NULL, ended TEXT
+        )
+        """,
+        """
+        CREATE TABLE states (
+            stream BIGINT PRIMARY KEY REFERENCES streams (id), step BIGINT NOT NULL,
+            content {bytes} NOT NULL
         )
         """,
         """

@@ -6,19 +6,26 @@ other, so a step that ends waits for one plan at most.
 
 import asyncio
 import multiprocessing
+import os
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import pandas as pd
+
 from priste.serve import logs
-from priste.serve.live import ClosedDay, LiveStream
+from priste.serve.live import ClosedDay, LiveStream, begun
 from priste.serve.payloads import Fix
 from priste.serve.store import Released, Resting
 from priste.stream import Account
+from priste.tracks.adversary import Adversary
+from priste.tracks.model_file import load_model
 from priste.tracks.places import LocalMap
 from priste.tracks.steps import Clock
+from priste.tracks.stream_file import to_bytes
 
 
 class Ended(NamedTuple):
@@ -49,6 +56,18 @@ class Shard:
     def __init__(self) -> None:
         self._streams: dict[str, LiveStream] = {}
 
+    def begin(
+        self,
+        _: str,
+        now: pd.Timestamp,
+        model: Path,
+        events: Path,
+        adversary: Adversary,
+        budget: float,
+    ) -> bytes:
+        """Return a new stream of somebody, at rest."""
+        return to_bytes(begun(now, load_model(model), events, adversary, budget))
+
     def wake(self, person: str, resting: Resting) -> Awake:
         """Go on with a stream from what was kept."""
         stream = self._streams[person] = LiveStream(resting, f"the stream of {person}")
@@ -78,12 +97,15 @@ class Shard:
         self._of(person).plan()
 
 
+_NICENESS = 10
 _here = Shard()
 
 
 def _prepare(log: Literal["json", "text"]) -> None:
-    """Leave Ctrl-C to the gateway, which ends its processes itself, and log as it does."""
+    """Leave Ctrl-C and the processor to the gateway: plans can wait, senders and steps cannot."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":
+        os.nice(_NICENESS)
     logs.set_up(log)
 
 

@@ -93,9 +93,8 @@ class Store:
     def begin(self, person: str, state: bytes) -> int:
         """Begin a stream of a person, whose state before the first step is given."""
         ((last,),) = self.database.execute("SELECT COALESCE(MAX(id), 0) FROM streams")
-        self.database.execute(
-            "INSERT INTO streams VALUES (?, ?, -1, ?, -1, NULL)", (last + 1, person, state)
-        )
+        self.database.execute("INSERT INTO streams VALUES (?, ?, -1, NULL)", (last + 1, person))
+        self.database.execute("INSERT INTO states VALUES (?, -1, ?)", (last + 1, state))
         return int(last) + 1
 
     def end_all(self, when: str, identity: str) -> None:
@@ -114,7 +113,8 @@ class Store:
     def resting(self, person: str) -> Resting | None:
         """Return the stream of a person that goes on, if there is one."""
         rows = self.database.execute(
-            "SELECT id, step, state, state_step FROM streams WHERE person = ? AND ended IS NULL",
+            "SELECT id, streams.step, content, states.step FROM streams "
+            "JOIN states ON stream = id WHERE person = ? AND ended IS NULL",
             (person,),
         )
         if not rows:
@@ -203,7 +203,7 @@ class Store:
             (stream, number, steps.start, steps.stop, certificate),
         )
         self.database.execute(
-            "UPDATE streams SET state = ?, state_step = ? WHERE id = ?",
+            "UPDATE states SET content = ?, step = ? WHERE stream = ?",
             (state, steps.stop - 1, stream),
         )
         self.database.execute(
@@ -229,12 +229,13 @@ class Store:
 
     # what is to be sent
 
-    def unwritten(self) -> list[tuple[int, str, int, str, int]]:
-        """Return stream, person, step, receiver and cell of what has no bytes yet."""
+    def unwritten(self, most: int) -> list[tuple[int, str, int, str, int]]:
+        """Return stream, person, step, receiver and cell of what has no bytes yet, the oldest."""
         return self.database.execute(
             "SELECT stream, person, outbox.step, receiver, cell FROM outbox "
             "JOIN streams ON streams.id = stream WHERE body IS NULL AND dead = 0 "
-            "ORDER BY stream, outbox.step, receiver"
+            "ORDER BY outbox.step, stream, receiver LIMIT ?",
+            (most,),
         )
 
     def last_cell(self, stream: int) -> int | None:

@@ -38,6 +38,9 @@ LONGEST_GAP = pd.Timedelta(days=30)
 MOST_AT_ONCE = 1000
 """How many steps of a stream are ended in one go after the gateway was down."""
 
+MOST_TOGETHER = 20
+"""How many streams' steps are ended in one commit, so that fixes do not wait for all of them."""
+
 LONGEST_NAP = 0.1
 """Seconds after which the clock is looked at again, in case somebody set it."""
 
@@ -99,6 +102,7 @@ async def awake(person: Person, store: Store, writer: Writer, shards: Shards) ->
     if resting is None:
         raise GatewayError(f"{person.name} has no stream to go on with")
     woken: Awake = await shards.ask(person.name, "wake", resting)
+    woken.place.centres([0])  # computes all of them now, and not when a step ends
     return Course(
         person,
         resting.id,
@@ -211,12 +215,20 @@ class Ticker:
             self._lost.remove(name)
 
     async def _draw(self) -> _Round | None:
-        """Draw what is due, of each stream as many steps as are; None if nothing is."""
+        """Draw what is due of some streams, of each as many steps as are; None if nothing is."""
         now = self.now()
         late = [course for course in self._running() if course.overdue(now)]
         late = [course for course in late if not self._is_out_of_time(course, now)]
+        late = sorted(late, key=lambda course: course.due)[:MOST_TOGETHER]
+        if not late:
+            return None
+        fixes = await self._writer.run(lambda: [self._fixes(course, now) for course in late])
         results = await asyncio.gather(
-            *(self._end(course, now) for course in late), return_exceptions=True
+            *(
+                self._shards.ask(course.person.name, "end_steps", found)
+                for course, found in zip(late, fixes, strict=True)
+            ),
+            return_exceptions=True,
         )
         ended: list[tuple[Course, Ended]] = []
         for course, result in zip(late, results, strict=True):
@@ -259,23 +271,16 @@ class Ticker:
         (self._out_of_time.add if is_out else self._out_of_time.discard)(name)
         return is_out
 
-    async def _end(self, course: Course, now: int) -> Ended:
+    def _fixes(self, course: Course, now: int) -> list[Fix | None]:
+        """Return the fix of each step of a stream that is to be ended."""
         count = min(course.overdue(now), MOST_AT_ONCE)
         oldest = now - microseconds(CATCH_UP) - microseconds(course.person.lag)
-        steps = range(course.step, course.step + count)
-        name = course.person.name
-
-        def look() -> list[Fix | None]:
-            return [
-                self._store.first_fix(name, course.begins(step), course.ends(step))
-                if course.ends(step) >= oldest
-                else None
-                for step in steps
-            ]
-
-        fixes = await self._writer.run(look)
-        ended: Ended = await self._shards.ask(name, "end_steps", fixes)
-        return ended
+        return [
+            self._store.first_fix(course.person.name, course.begins(step), course.ends(step))
+            if course.ends(step) >= oldest
+            else None
+            for step in range(course.step, course.step + count)
+        ]
 
     def _ticked(self, course: Course, ended: Ended) -> list[Ticked]:
         rows, shown = [], course.last_cell

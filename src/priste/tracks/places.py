@@ -167,11 +167,14 @@ class LocalMap:
 
     def centres(self, cells: ArrayLike) -> tuple[Array, Array]:
         """Return the latitude and longitude of the centres of cells, NaN for elsewhere."""
-        numbers = np.asarray(cells, dtype=np.intp)
-        on_map = numbers != self.grid.elsewhere_cell
-        found = np.full((2, *numbers.shape), np.nan)
-        found[:, on_map] = self._degrees(*self.grid.centres[numbers[on_map]].T)
-        return found[0], found[1]
+        latitude, longitude = self._centres[:, np.asarray(cells, dtype=np.intp)]
+        return latitude, longitude
+
+    @cached_property
+    def _centres(self) -> Array:
+        found = np.full((2, self.grid.n_cells), np.nan)
+        found[:, : self.grid.n_squares] = self._degrees(*self.grid.centres.T)
+        return found
 
     @property
     def corners(self) -> Rectangle:
