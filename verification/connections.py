@@ -63,8 +63,8 @@ async def _watched(count: int, port: int, token: str, pid: int) -> bool:
             statuses.add(answer.status_code)
     memory = memory_of(pid) - before
     slowest = max(times)
-    print(f"a phone hears {statuses} after {statistics.median(times) * 1000:.0f} ms, at most")
-    print(f"{slowest * 1000:.0f} ms; the gateway took {memory:.0f} MB more")
+    middle, most = (f"{1000 * seconds:.0f} ms" for seconds in (statistics.median(times), slowest))
+    print(f"a phone hears {statuses} after {middle}, at most {most}; {memory:.0f} MB more are used")
     left = start + 4 * HEAD_SECONDS - time.monotonic()
     ends = [asyncio.create_task(reader.read()) for reader, _ in opened]
     done, _ = await asyncio.wait(ends, timeout=max(left, HEAD_SECONDS))
