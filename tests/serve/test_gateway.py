@@ -14,6 +14,7 @@ from priste.serve.seen import Seen
 from priste.tracks import check, load_certificate
 from tests.serve.rig import BEGIN, HOUR, Rig, Watch, at, live, written
 from tests.tracks import city
+from tests.tracks.streams import EVENTS
 
 
 async def hours(rig: Rig, count: int, *, silent: tuple[int, ...] = ()) -> None:
@@ -187,6 +188,35 @@ def test_a_clock_set_back_draws_nothing_twice(tmp_path: Path) -> None:
         assert list(rig.gateway.store.cells(1)) == [0, 1, 2, 3]
 
     live(written(tmp_path), story)
+
+
+def test_an_events_file_that_changes_a_promise_is_told_of_at_once_and_every_day(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = written(tmp_path)
+    watch = Watch()
+
+    async def before(rig: Rig) -> None:
+        await hours(rig, 1)
+        assert rig.gateway.ticker is not None
+        assert rig.gateway.ticker.problem == ""
+
+    async def after(rig: Rig) -> None:
+        ticker = rig.gateway.ticker
+        assert ticker is not None
+        assert ticker.problem == "an events file cannot be used; the log says why"
+        assert "the events file of ada cannot be used on the stream that runs" in caplog.text
+        assert {entry.epsilon for entry in rig.account("ada")} == {0.8}
+        caplog.clear()
+        await hours(rig, 24)
+        assert "the events file of ada cannot be used on the stream that runs" in caplog.text
+        (tmp_path / "events.toml").write_text(EVENTS)
+        await hours(rig, 24)
+        assert ticker.problem == ""
+
+    live(config, before, watch=watch)
+    (tmp_path / "events.toml").write_text(EVENTS.replace("0.8", "0.5"))
+    live(config, after, watch=watch)
 
 
 def test_the_clock_of_a_step_is_that_of_the_wall_when_summer_ends(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nacl.secret import SecretBox
 
 from priste.errors import PayloadError
-from priste.serve.payloads import SOURCES, Fix, Message
+from priste.serve.payloads import EXAMPLE, SOURCES, Fix, Message
 from tests.tracks.tables import shared_data
 
 MOMENT = 1_700_000_000_000_000
@@ -120,11 +120,30 @@ TIMES: tuple[object, ...] = (None, -1, 0, 1e300, "soon", [], {}, True)
     ],
 )
 def test_what_can_be_parsed_is_never_refused(thing: object) -> None:
-    for source in ("owntracks", "traccar", "gpslogger", "fixes"):
+    for source in ("owntracks", "traccar", "gpslogger"):
         fixes = read(source, thing)
         assert [fix for fix in fixes if abs(fix.latitude) > 90] == []
     if isinstance(thing, dict):
         assert read("overland", {"locations": [thing, FEATURE]})[-1] == FIX
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"latitude": 52.5, "longitude": 13.4},
+        {"time": "2023-11-14T22:13:20Z", "latitude": 152.5, "longitude": 13.4},
+        {"time": "soon", "latitude": 52.5, "longitude": 13.4},
+        {},
+        7,
+        None,
+    ],
+)
+def test_who_wrote_the_sender_hears_which_fix_is_wrong_and_none_is_taken(spoilt: object) -> None:
+    good = {"time": "2023-11-14T22:13:20Z", "latitude": 52.5, "longitude": 13.4}
+    with pytest.raises(PayloadError, match=r"fix 1 of 2 .* none was taken") as error:
+        read("fixes", [good, spoilt])
+    assert "152.5" not in str(error.value)
+    assert read("fixes", [json.loads(EXAMPLE)])[0][1:] == (48.86, 2.35)
 
 
 def test_one_bad_fix_of_a_batch_does_not_lose_the_others() -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priste.cli.console import note, say
+from priste.checks import listing
+from priste.cli.console import Interrupted, note, say
 from priste.cli.options import refuse_existing
 from priste.errors import GatewayError
 from priste.extras import needs_extra
@@ -71,13 +72,16 @@ def serve(
         _init(config, person)
         return
     settings = read_config(config)
-    for remark in checked(settings):
+    for remark in checked(settings, beginning=check):
         note(remark)
     if check:
-        say(f"{config} is fine: {len(settings.persons)} people")
+        say(f"{config} is fine. People: {listing([*settings.persons])}")
         return
     logs.set_up(settings.log)
-    asyncio.run(run(settings, begin_anew=begin_anew))
+    try:
+        asyncio.run(run(settings, begin_anew=begin_anew))
+    except Interrupted:  # how a gateway is meant to end
+        note("the gateway has ended; what was taken is kept")
 
 
 def _init(path: Path, person: str) -> None:
@@ -85,11 +89,13 @@ def _init(path: Path, person: str) -> None:
     from priste.serve.template import template
 
     check_name(person, person)
-    refuse_existing([path], force=False)
+    if path.exists():
+        raise GatewayError(f"{path} already exists; move it away, or name another with --config")
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path, private=True) as partial:
         partial.write_text(template(person), encoding="utf-8")
-    say(f"Wrote {path}. Fill in the model and the events file of {person}, then: priste serve")
+    say(f"Wrote {path}. See that it names the model and the events file of {person}, then:")
+    say("  priste serve --check\n  priste serve")
     say("\nTokens, shown this once:\n")
     with _opened(path) as (_, tokens):
         for role, use in ROLES.items():
@@ -119,6 +125,7 @@ def add_token(
         if person not in settings.persons:
             raise GatewayError(f"{config} has no person {person!r}")
         say(tokens.make(person, role, label))  # type: ignore[arg-type]
+    note("It is shown this once. priste token list shows its number, to revoke it by.")
 
 
 @token.command("list")

@@ -12,17 +12,20 @@ from priste.tracks.seen import days_seen
 from priste.tracks.steps import duration
 
 
-def checked(config: Config) -> Iterator[str]:
-    """Refuse what no stream can begin with; yield what the owner should know."""
+def checked(config: Config, *, beginning: bool) -> Iterator[str]:
+    """Refuse what no stream can begin with; yield what the owner should know.
+
+    With `beginning` everybody's stream is begun, for trial, which takes a while.
+    """
     good: set[tuple[object, ...]] = set()
     for person in config.persons.values():
         if person.beginning not in good:
-            _check(person)
+            _check(person, beginning=beginning)
             good.add(person.beginning)
         yield from _remarks(person)
 
 
-def _check(person: Person) -> None:
+def _check(person: Person, *, beginning: bool) -> None:
     """Refuse a person whose stream cannot begin."""
     where = f"persons.{person.name}"
     for name, path in (("model", person.model), ("events", person.events)):
@@ -31,16 +34,20 @@ def _check(person: Person) -> None:
             raise GatewayError(f"{where}.{name}: there is no file {path.name}; {remedy}")
     try:
         model = load_model(person.model)
-        now = pd.Timestamp.now("UTC")
-        begun(now, model, person.events, person.adversary, person.budget)
     except PristeError as error:
         raise GatewayError(f"{where}: {error}") from error
+    now = pd.Timestamp.now("UTC")
     today = now.tz_convert(model.time_zone).date()
     if days_seen(model.provenance, today, today, None):
         raise GatewayError(
             f"{where}.model was learned from today, and what it has seen is a release that nobody "
             f"accounts for; fit it to days before the stream begins (priste fit --until)"
         )
+    if beginning:
+        try:
+            begun(now, model, person.events, person.adversary, person.budget)
+        except PristeError as error:
+            raise GatewayError(f"{where}: {error}") from error
 
 
 def _remarks(person: Person) -> Iterator[str]:

@@ -86,6 +86,8 @@ class Config:
 def read_config(path: str | Path) -> Config:
     """Read the configuration of a gateway; relative paths are beside the file."""
     path = Path(path)
+    if not path.exists():
+        raise GatewayError(f"there is no {path.name}; priste serve --init writes one")
     content = plain_toml.read(path, GatewayError)
     _only(content, "", ("server", "mqtt", "persons"))
     server = _Table(content.get("server", {}), "server")

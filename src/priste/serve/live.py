@@ -1,6 +1,5 @@
 """A person's stream while it runs: what is public, the next plan, and the steps as they end."""
 
-import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -23,8 +22,6 @@ from priste.tracks.stream_file import from_bytes, to_bytes
 from priste.tracks.track_stream import TrackStream
 from priste.tracks.windows import day_start
 
-_log = logging.getLogger(__name__)
-
 
 class ClosedDay(NamedTuple):
     """What is kept of a day: the certificate of its steps, and the stream as it goes on."""
@@ -36,6 +33,8 @@ class ClosedDay(NamedTuple):
     state: bytes
     account: Account
     """The account as the next day begins."""
+    remark: str
+    """Why what the events file says now is not asked for, if it is not."""
 
 
 def begun(
@@ -48,6 +47,17 @@ def begun(
     start = midnight - (midnight - now) // model.step * model.step
     stream = TrackStream.begin(start, model, adversary, noise, calibration)
     return stream.asking(events, _day_after(stream))
+
+
+def _asking(stream: TrackStream, events: Path) -> tuple[TrackStream, str]:
+    """Return the stream with what a file asks for; or as it is, and why.
+
+    What was asked for before stays promised: a week of it is laid out already.
+    """
+    try:
+        return stream.asking(events, _day_after(stream)), ""
+    except (EventsFileError, OSError) as error:
+        return stream, str(error)
 
 
 def _day_after(stream: TrackStream) -> int:
@@ -150,14 +160,13 @@ class LiveStream:
             before.adversary,
             link=before.link(protector.state),
         )
-        after = before.after(protector, digest_of(certificate))
-        try:
-            after = after.asking(events, _day_after(after))
-        except (EventsFileError, OSError) as error:
-            # what was asked for before stays promised; a week of it is laid out already
-            _log.warning("stream %d: the events file cannot be used: %s", self.id, error)
+        after, remark = _asking(before.after(protector, digest_of(certificate)), events)
         steps = range(before.step, self.step)
         text = to_text(certificate).encode()
         state, account = to_bytes(after), after.account()
         self._begin_day(after)
-        return ClosedDay(self.id, after.number, steps, text, state, account)
+        return ClosedDay(self.id, after.number, steps, text, state, account, remark)
+
+    def remark(self, events: Path) -> str:
+        """Say why an events file can ask for nothing on this stream; nothing if it can."""
+        return _asking(self._track, events)[1]

@@ -1,7 +1,8 @@
 """What tracker apps send: a request of one of them, and the fixes in it.
 
-Whatever can be parsed is understood, be there a fix in it or not: apps send many other things, and
-most of them send a message that was refused again and again. Only what cannot be parsed is refused.
+Whatever an app sends and can be parsed is understood, be there a fix in it or not: apps send many
+other things, and most of them send a message that was refused again and again. Only what cannot be
+parsed is refused; and, at our own address, what has no fix in it.
 """
 
 import base64
@@ -25,6 +26,8 @@ MAX_BODY = 4 * MIB
 
 MAX_FIELDS = 100
 """How many fields a form or a query may have."""
+
+EXAMPLE = '{"time": "2024-05-06T09:00:00Z", "latitude": 48.86, "longitude": 2.35}'
 
 _UTC = ZoneInfo("UTC")
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
@@ -92,13 +95,30 @@ def _overland(message: Message, key: bytes | None) -> list[Fix]:  # noqa: ARG001
 
 def _any(message: Message, key: bytes | None) -> list[Fix]:  # noqa: ARG001
     """Read the fields of an address or of a form, or JSON: an object, a list, or a list in one."""
+    return _fixes(_things(message))
+
+
+def _own(message: Message, key: bytes | None) -> list[Fix]:  # noqa: ARG001
+    """Read the same for those who wrote the sender themselves: they hear what is wrong."""
+    things = _things(message)
+    for number, thing in enumerate(things):
+        if not _fixes([thing]):
+            raise PayloadError(
+                f"fix {number} of {len(things)} (the first is 0) has no time and place on Earth "
+                f"that are understood, and none was taken; one that is: {EXAMPLE}"
+            )
+    return _fixes(things)
+
+
+def _things(message: Message) -> list[Any]:
+    """Return what may be fixes: of JSON, or of the fields of an address and a form."""
     body = message.body.strip()
     if body[:1] in (b"{", b"["):
         thing = _json(body)
         inside = thing.get("fixes") if isinstance(thing, dict) else thing
-        return _fixes(inside if isinstance(inside, list) else [thing])
+        return inside if isinstance(inside, list) else [thing]
     form = body if "urlencoded" in message.content_type else b""
-    return _fixes([_fields(message.query) | _fields(_text(form))])
+    return [_fields(message.query) | _fields(_text(form))]
 
 
 SOURCES: dict[str, Source] = {
@@ -106,7 +126,7 @@ SOURCES: dict[str, Source] = {
     "traccar": Source(_any, "", "text/plain"),
     "overland": Source(_overland, '{"result":"ok"}'),
     "gpslogger": Source(_any, "", "text/plain"),
-    "fixes": Source(_any, "{}"),
+    "fixes": Source(_own, "{}"),
 }
 """The apps that are understood, by the first part of the address that they send to."""
 

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -44,6 +45,8 @@ class Awake(NamedTuple):
     model: str
     is_day_over: bool
     account: Account
+    remark: str
+    """Why the events file can ask for nothing, if it cannot."""
 
 
 class NotAwakeError(Exception):
@@ -68,11 +71,11 @@ class Shard:
         """Return a new stream of somebody, at rest."""
         return to_bytes(begun(now, load_model(model), events, adversary, budget))
 
-    def wake(self, person: str, resting: Resting) -> Awake:
+    def wake(self, person: str, resting: Resting, events: Path) -> Awake:
         """Go on with a stream from what was kept."""
         stream = self._streams[person] = LiveStream(resting, f"the stream of {person}")
         told = stream.place, stream.clock, stream.model
-        return Awake(*told, stream.is_day_over, stream.account())
+        return Awake(*told, stream.is_day_over, stream.account(), stream.remark(events))
 
     def _of(self, person: str) -> LiveStream:
         if person not in self._streams:
@@ -102,11 +105,22 @@ _here = Shard()
 
 
 def _prepare(log: Literal["json", "text"]) -> None:
-    """Leave Ctrl-C and the processor to the gateway: plans can wait, senders and steps cannot."""
+    """Leave Ctrl-C and the processor to the gateway: plans can wait, senders and steps cannot.
+
+    A gateway that is killed takes its processes along.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_gateway, daemon=True).start()
     if sys.platform != "win32":
         os.nice(_NICENESS)
     logs.set_up(log)
+
+
+def _end_with_the_gateway() -> None:
+    gateway = multiprocessing.parent_process()
+    if gateway is not None:
+        gateway.join()
+        os._exit(1)
 
 
 def _ask(method: str, *arguments: Any) -> Any:

@@ -69,6 +69,8 @@ class Course:
     account: Account | None = None
     """The account after the last step that was committed."""
     is_planned: bool = False
+    remark: str = ""
+    """Why the events file can ask for nothing, if it cannot."""
     seen: int = 0
     """The step before which everything may be seen: it is committed, and noted."""
 
@@ -101,7 +103,8 @@ async def awake(person: Person, store: Store, writer: Writer, shards: Shards) ->
     resting = await writer.run(lambda: store.resting(person.name))
     if resting is None:
         raise GatewayError(f"{person.name} has no stream to go on with")
-    woken: Awake = await shards.ask(person.name, "wake", resting)
+    woken: Awake = await shards.ask(person.name, "wake", resting, person.events)
+    _tell(person.name, woken.remark)
     woken.place.centres([0])  # computes all of them now, and not when a step ends
     return Course(
         person,
@@ -113,7 +116,19 @@ async def awake(person: Person, store: Store, writer: Writer, shards: Shards) ->
         await writer.run(lambda: store.last_cell(resting.id)),
         woken.is_day_over,
         woken.account,
+        remark=woken.remark,
     )
+
+
+def _tell(name: str, remark: str) -> None:
+    """Log why an events file can ask for nothing."""
+    if remark:
+        _log.warning(
+            "the events file of %s cannot be used on the stream that runs: %s. What was asked for "
+            "before stays promised, at most for a week; nothing new is",
+            name,
+            remark,
+        )
 
 
 class _Round(NamedTuple):
@@ -158,6 +173,8 @@ class Ticker:
             return "a process ended, and its streams are woken"
         if self._out_of_time:
             return "the clock is far ahead of a stream"
+        if any(course.remark for course in self.courses.values()):
+            return "an events file cannot be used; the log says why"
         return self._trouble
 
     def now(self) -> int:
@@ -348,8 +365,11 @@ class Ticker:
                     continue
             if name in self._days:
                 day = self._days[name]
-                await self._writer.run(partial(self._store.close_day, *day[:-1]))
+                kept = day.stream, day.number, day.steps, day.certificate, day.state
+                await self._writer.run(partial(self._store.close_day, *kept))
                 course.is_day_over, course.account = False, day.account
+                course.remark = day.remark
+                _tell(name, day.remark)
                 del self._days[name]
 
     async def _plan_for_ever(self, people: list[str]) -> None:

@@ -161,7 +161,7 @@ class PublicState:
         self, protection: Protect, name: str, model: int, beliefs: Beliefs
     ) -> Watched:
         """Track an event from now on with the odds it had at the start of the stream."""
-        _log.info("an event cannot wait: tracked from step %d on, for all beliefs", beliefs.step)
+        _log.debug("an event begins soon: it is followed from step %d on", beliefs.step)
         mobility, now = beliefs.mobility, beliefs.step
         event = EventModel(protection.event, mobility, first=now)
         chances = event.chances

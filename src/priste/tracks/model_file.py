@@ -23,6 +23,7 @@ from priste.tracks.model import FORMAT, Model, arrays_of
 from priste.tracks.names import checked
 from priste.tracks.places import LocalMap
 from priste.tracks.seen import DAYS, USERS, stretches_of, users_of
+from priste.tracks.steps import duration
 
 _NUMBERS, _INDICES, _BYTES = ("float64",), ("int32", "int64"), ("uint8",)
 
@@ -63,7 +64,8 @@ def load_model(path: str | Path) -> Model:
     content = verified(content, path.name, ModelFileError)
     with refusing(f"{path.name} does not hold a model", ModelFileError):
         model = model_of(content, meta)
-    _log.info("read a model: %d cells, a step of %s", model.place.grid.n_cells, model.step)
+    cells, step = model.place.grid.n_cells, duration(model.step)
+    _log.info("read a model: %d cells, a step of %s", cells, step)
     return model
 
 
