@@ -71,7 +71,14 @@ def test_tokens_are_made_for_people_and_roles_that_there_are(tmp_path: Path) -> 
 
 def test_check_reads_what_the_configuration_names(tmp_path: Path) -> None:
     written(tmp_path)
-    assert "is fine. People: ada, bob" in priste(tmp_path, "serve", "--check")
+    said = priste(tmp_path, "serve", "--check")
+    assert "is fine. People: ada, bob" in said
+    (price,) = re.findall(r"persons\.bob: a release lies (\S+) km from the truth at first", said)
+    assert 0.5 < float(price) < 3
+    assert "the same place wherever they are" not in said
+    written(tmp_path, CONFIG.replace("[persons.ada]", "[persons.ada]\nbudget = 0.001"))
+    said = priste(tmp_path, "serve", "--check")
+    assert len(re.findall("It is the same place wherever they are", said)) == 1
     (tmp_path / "events.toml").write_text("[events")
     assert "persons.ada: events.toml is not TOML" in priste(tmp_path, "serve", "--check", code=3)
 

@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
+from priste.calibration import CertifiedPlan
 from priste.errors import GatewayError, PristeError
 from priste.serve.config import Config, Person
 from priste.serve.live import begun
 from priste.tracks.model_file import load_model
 from priste.tracks.seen import days_seen
 from priste.tracks.steps import duration
+from priste.tracks.track_stream import TrackStream
+
+SAME = 1e-6
+"""How little the chance of a release may depend on the place to be called the same everywhere."""
 
 
 def checked(config: Config, *, beginning: bool) -> Iterator[str]:
@@ -17,16 +23,17 @@ def checked(config: Config, *, beginning: bool) -> Iterator[str]:
 
     With `beginning` everybody's stream is begun, for trial, which takes a while.
     """
-    good: set[tuple[object, ...]] = set()
+    prices: dict[tuple[object, ...], str] = {}
     for person in config.persons.values():
-        if person.beginning not in good:
-            _check(person, beginning=beginning)
-            good.add(person.beginning)
+        if person.beginning not in prices:
+            prices[person.beginning] = _checked(person, beginning=beginning)
         yield from _remarks(person)
+        if beginning:
+            yield f"persons.{person.name}: {prices[person.beginning]}"
 
 
-def _check(person: Person, *, beginning: bool) -> None:
-    """Refuse a person whose stream cannot begin."""
+def _checked(person: Person, *, beginning: bool) -> str:
+    """Refuse a person whose stream cannot begin; say what its first release would cost."""
     where = f"persons.{person.name}"
     for name, path in (("model", person.model), ("events", person.events)):
         if not path.is_file():
@@ -43,11 +50,28 @@ def _check(person: Person, *, beginning: bool) -> None:
             f"{where}.model was learned from today, and what it has seen is a release that nobody "
             f"accounts for; fit it to days before the stream begins (priste fit --until)"
         )
-    if beginning:
-        try:
-            begun(now, model, person.events, person.adversary, person.budget)
-        except PristeError as error:
-            raise GatewayError(f"{where}: {error}") from error
+    if not beginning:
+        return ""
+    try:
+        return _price(begun(now, model, person.events, person.adversary, person.budget))
+    except PristeError as error:
+        raise GatewayError(f"{where}: {error}") from error
+
+
+def _price(stream: TrackStream) -> str:
+    """Say how far a first release lies from the truth, as far as the model can tell."""
+    plan = stream.protector().plan()
+    assert isinstance(plan, CertifiedPlan)
+    belief, distances = stream.model.mobility.initial, stream.model.place.grid.distances
+    noise = float(belief @ (stream.state.mechanism.emission() * distances).sum(axis=1))
+    told = f"a release lies {plan.expected_loss:.2g} km from the truth at first, on average"
+    told += f"; noise alone {noise:.2g} km"
+    if np.ptp(plan.emission, axis=0).max() < SAME:
+        told += (
+            ". It is the same place wherever they are: noise of this budget hides everything on a "
+            "map of this size; a larger budget means less noise"
+        )
+    return told
 
 
 def _remarks(person: Person) -> Iterator[str]:

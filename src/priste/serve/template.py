@@ -21,6 +21,7 @@ log = "text"              # or "json"
 [persons.{person}]
 model = "habits.npz"      # from: priste fit TRACKS --out habits.npz
 events = "secrets.toml"   # what nobody should learn, each with its epsilon
+budget = 1.0              # of the noise under everything, per km: 1 is about 2 km, 5 about 0.4 km
 adversary = "near"        # known, near or any: what an observer may believe about the start
 lag = "0s"                # how long to wait for late fixes; the same for every step
 silence = "skip"          # "repeat" sends the last place again when the phone was silent
