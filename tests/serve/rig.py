@@ -101,6 +101,13 @@ class Rig(NamedTuple):
         assert account is not None
         return account
 
+    async def hour(self) -> None:
+        """Let an hour pass, with a fix of everybody at its beginning; its step has not ended."""
+        now = self.watch.moment.ceil("1h")
+        for person in self.gateway.config.persons:
+            await self.gateway.take(person, [at(now, 12)])
+        self.watch.moment = now + HOUR
+
     async def end_steps(self) -> None:
         """End what is due by the watch, and send all that can be sent."""
         gateway = self.gateway

@@ -11,7 +11,7 @@ import pytest
 
 from priste.errors import GatewayError
 from priste.serve.live import LiveStream
-from tests.serve.rig import HOUR, Rig, at, live, written
+from tests.serve.rig import Rig, at, live, written
 
 
 def mounted(*options: str) -> None:
@@ -61,21 +61,13 @@ def fill(disk: Path) -> Path:
     return filler
 
 
-async def hour(rig: Rig) -> None:
-    """An hour of Ada and Bob, until it is over."""
-    now = rig.watch.moment.ceil("1h")
-    for person in ("ada", "bob"):
-        await rig.gateway.take(person, [at(now, 12)])
-    rig.watch.moment = now + HOUR
-
-
 def test_a_full_disk_stops_everything_and_once_there_is_room_nothing_is_drawn_anew(
     disk: Path, drawn: dict[tuple[int, int], list[int]]
 ) -> None:
     async def story(rig: Rig) -> None:
-        await hour(rig)
+        await rig.hour()
         await rig.end_steps()
-        await hour(rig)
+        await rig.hour()
         filler = fill(disk)
         with pytest.raises(sqlite3.OperationalError):
             await rig.gateway.take("ada", [at(rig.watch.moment, n) for n in range(25)])
@@ -95,7 +87,7 @@ def test_a_full_disk_stops_everything_and_once_there_is_room_nothing_is_drawn_an
 
 def test_on_a_read_only_disk_a_gateway_does_not_start_and_says_why(disk: Path) -> None:
     async def story(rig: Rig) -> None:
-        await hour(rig)
+        await rig.hour()
         await rig.end_steps()
 
     config = written(disk)

@@ -16,13 +16,6 @@ from priste.serve.ticker import LONGEST_GAP
 from tests.serve.rig import HOUR, Rig, at, live, with_person, written
 
 
-async def send_fixes(rig: Rig) -> None:
-    now = rig.watch.moment.ceil("1h")
-    for person in ("ada", "bob"):
-        await rig.gateway.take(person, [at(now, 12)])
-    rig.watch.moment = now + HOUR
-
-
 def test_what_cannot_be_committed_is_committed_later_and_not_drawn_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -37,7 +30,7 @@ def test_what_cannot_be_committed_is_committed_later_and_not_drawn_anew(
             return commit(*arguments)
 
         monkeypatch.setattr(store, "tick", full)
-        await send_fixes(rig)
+        await rig.hour()
         drawn = []
         for _ in range(2):
             with pytest.raises(sqlite3.OperationalError):
@@ -73,7 +66,7 @@ def test_a_step_that_fails_stops_its_stream_and_no_other_and_is_not_drawn_again(
 
         monkeypatch.setattr(shard.Shard, "end_steps", trouble)
         for _ in range(3):
-            await send_fixes(rig)
+            await rig.hour()
             await rig.end_steps()
         assert drawn.count("ada") == 1
         assert list(rig.gateway.store.cells(1)) == []
@@ -98,7 +91,7 @@ def test_a_worker_that_is_killed_at_midnight_is_replaced_and_the_day_is_certifie
         deaths: list[str] = []
         rig.gateway.shards.ask = killed  # type: ignore[method-assign]
         for _ in range(18):
-            await send_fixes(rig)
+            await rig.hour()
             await rig.end_steps()
         await rig.end_steps()
         assert deaths == ["ada"]
@@ -123,14 +116,14 @@ def test_nothing_is_seen_and_nothing_goes_on_before_it_is_noted(
             write(self, ticks)
 
         monkeypatch.setattr(Seen, "write", full)
-        await send_fixes(rig)
+        await rig.hour()
         with pytest.raises(OSError, match="no space"):
             await ticker.tick()
         assert list(rig.gateway.store.cells(1)) == [0]
         assert ticker.courses["ada"].seen == 0
         await rig.gateway.write_letters()
         assert rig.gateway.store.next_letter("ada", "home") is None
-        await send_fixes(rig)
+        await rig.hour()
         with pytest.raises(OSError, match="no space"):
             await ticker.tick()
         assert list(rig.gateway.store.cells(1)) == [0]
@@ -143,14 +136,14 @@ def test_nothing_is_seen_and_nothing_goes_on_before_it_is_noted(
 
 def test_a_worker_that_is_killed_is_replaced_and_its_streams_go_on(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
-        await send_fixes(rig)
+        await rig.hour()
         await rig.end_steps()
         (executor, _) = rig.gateway.shards._asking[0]
         before = rig.account("ada")
         for process in list(executor._processes):  # type: ignore[attr-defined]
             os.kill(process, signal.SIGKILL)
         await asyncio.sleep(0.2)
-        await send_fixes(rig)
+        await rig.hour()
         await rig.end_steps()
         await rig.end_steps()
         assert list(rig.gateway.store.cells(1)) == list(rig.gateway.store.cells(2)) == [0, 1]
@@ -195,7 +188,7 @@ def test_a_long_lag_loses_nothing(tmp_path: Path, lag: str) -> None:
 def test_a_clock_far_ahead_stops_the_streams_until_somebody_looks(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         assert rig.gateway.ticker is not None
-        await send_fixes(rig)
+        await rig.hour()
         rig.watch.moment += LONGEST_GAP + 2 * HOUR
         await rig.end_steps()
         assert rig.gateway.store.cells(1) == {}
