@@ -283,9 +283,10 @@ class _Life:
 
         async def wrote(change: Callable[[], Any]) -> Any:
             done = await run(change)
-            if "sent" in getattr(change, "__qualname__", "") or "_try" in change.__qualname__:
+            name = getattr(change, "func", change).__qualname__
+            if "sent" in name or "_try" in name:
                 self.reach("sending noted")
-            if "_close_days" in change.__qualname__:
+            if "close_day" in name:
                 self.reach("day committed")
             return done
 

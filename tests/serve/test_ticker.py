@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from priste.serve import shard
+from priste.serve import ticker as ticking
 from priste.serve.seen import Seen
 from priste.serve.ticker import LONGEST_GAP
 from tests.serve.rig import HOUR, Rig, at, live, with_person, written
@@ -100,6 +101,35 @@ def test_a_worker_that_is_killed_at_midnight_is_replaced_and_the_day_is_certifie
         assert list(rig.gateway.store.cells(1)) == list(range(18))
 
     live(written(tmp_path), story)
+
+
+def test_days_are_certified_in_turn_after_midnight_and_nobody_waits_for_another_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ticking, "CERTIFYING", pd.Timedelta("4h"))
+    done: list[tuple[str, str]] = []
+    for method in ("end_steps", "close_day"):
+        asked = getattr(shard.Shard, method)
+
+        def noted(
+            self: shard.Shard, person: str, *rest: Any, method: str = method, asked: Any = asked
+        ) -> Any:
+            done.append((method, person))
+            return asked(self, person, *rest)
+
+        monkeypatch.setattr(shard.Shard, method, noted)
+
+    async def story(rig: Rig) -> None:
+        for _ in range(42):
+            await rig.hour()
+            await rig.end_steps()
+        store = rig.gateway.store
+        assert store.certificates("ada") == [(1, 1, 0, 16), (1, 2, 16, 40)]
+        assert store.certificates("bob") == [(2, 1, 0, 18), (2, 2, 18, 42)]
+
+    live(written(tmp_path), story)
+    first = done.index(("close_day", "ada"))
+    assert done[first - 2 : first] == [("end_steps", "ada"), ("end_steps", "bob")]
 
 
 def test_nothing_is_seen_and_nothing_goes_on_before_it_is_noted(

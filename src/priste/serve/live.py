@@ -22,6 +22,8 @@ from priste.tracks.stream_file import from_bytes, to_bytes
 from priste.tracks.track_stream import TrackStream
 from priste.tracks.windows import day_start
 
+AT_MIDNIGHT = pd.Timedelta(0)
+
 
 class ClosedDay(NamedTuple):
     """What is kept of a day: the certificate of its steps, and the stream as it goes on."""
@@ -74,15 +76,19 @@ class LiveStream:
     must try again with the same, or end and wake the stream from what was kept.
     """
 
-    def __init__(self, resting: Resting, name: str) -> None:
+    def __init__(
+        self, resting: Resting, name: str, after_midnight: pd.Timedelta = AT_MIDNIGHT
+    ) -> None:
+        """Wake a stream whose days are certified so long after midnight, in whole steps."""
         self.id = resting.id
+        self._after_midnight = after_midnight
         self._begin_day(from_bytes(resting.state, name))
         for step in range(self._track.step, resting.step + 1):
             self._take(step, resting.releases.get(step))
 
     def _begin_day(self, track: TrackStream) -> None:
         self._track, self._protector = track, track.protector()
-        self._day_ends = _day_after(track)
+        self._day_ends = _day_after(track) + int(self._after_midnight // track.clock.length)
         self._releases: dict[int, Released] = {}
         self._largest: dict[str, float] = {}
 
@@ -144,7 +150,7 @@ class LiveStream:
 
     @property
     def is_day_over(self) -> bool:
-        """Whether the next step is of another local day than the last certificate."""
+        """Whether a day is to be certified before the next step."""
         return self.step >= self._day_ends
 
     def close_day(self, events: Path) -> ClosedDay:

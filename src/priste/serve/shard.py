@@ -71,9 +71,12 @@ class Shard:
         """Return a new stream of somebody, at rest."""
         return to_bytes(begun(now, load_model(model), events, adversary, budget))
 
-    def wake(self, person: str, resting: Resting, events: Path) -> Awake:
+    def wake(
+        self, person: str, resting: Resting, events: Path, after_midnight: pd.Timedelta
+    ) -> Awake:
         """Go on with a stream from what was kept."""
-        stream = self._streams[person] = LiveStream(resting, f"the stream of {person}")
+        name = f"the stream of {person}"
+        stream = self._streams[person] = LiveStream(resting, name, after_midnight)
         told = stream.place, stream.clock, stream.model
         return Awake(*told, stream.is_day_over, stream.account(), stream.remark(events))
 
@@ -144,6 +147,7 @@ class Shards:
         else:
             self._asking = [self._process() for _ in range(count)]
         self._home = {person: i % len(self._asking) for i, person in enumerate(people)}
+        self._turn = {person: i / len(people) for i, person in enumerate(people)}
 
     def _process(self) -> tuple[Executor, Callable[..., Any]]:
         context = multiprocessing.get_context("spawn")
@@ -160,6 +164,10 @@ class Shards:
             if self._asking[home][0] is executor:
                 self._asking[home] = self._process()
             raise
+
+    def turn(self, person: str) -> float:
+        """Return when it is a person's turn if everybody has one in a time: 0 at once, below 1."""
+        return self._turn[person]
 
     def neighbours(self) -> list[list[str]]:
         """Return the people of each shard."""

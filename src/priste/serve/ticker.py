@@ -35,6 +35,9 @@ CATCH_UP = pd.Timedelta(hours=1)
 LONGEST_GAP = pd.Timedelta(days=30)
 """How far a stream may lie behind the clock. More is taken for a clock that is wrong."""
 
+CERTIFYING = pd.Timedelta(hours=1)
+"""In which time after midnight everybody's day is certified, one after the other."""
+
 MOST_AT_ONCE = 1000
 """How many steps of a stream are ended in one go after the gateway was down."""
 
@@ -103,7 +106,8 @@ async def awake(person: Person, store: Store, writer: Writer, shards: Shards) ->
     resting = await writer.run(lambda: store.resting(person.name))
     if resting is None:
         raise GatewayError(f"{person.name} has no stream to go on with")
-    woken: Awake = await shards.ask(person.name, "wake", resting, person.events)
+    certifying = shards.turn(person.name) * CERTIFYING
+    woken: Awake = await shards.ask(person.name, "wake", resting, person.events, certifying)
     _tell(person.name, woken.remark)
     woken.place.centres([0])  # computes all of them now, and not when a step ends
     return Course(
@@ -214,11 +218,11 @@ class Ticker:
                 self._note(self._unnoted)
             if self._waiting is None:
                 await self._wake_lost()
-                await self._close_days()
                 self._waiting = await self._draw()
-            if self._waiting is None:
+            if self._waiting is not None:
+                await self._commit(self._waiting)
+            elif not await self._close_day():  # one at a time: others may be due by now
                 return
-            await self._commit(self._waiting)
 
     async def _wake_lost(self) -> None:
         for name in sorted(self._lost):
@@ -234,7 +238,7 @@ class Ticker:
     async def _draw(self) -> _Round | None:
         """Draw what is due of some streams, of each as many steps as are; None if nothing is."""
         now = self.now()
-        late = [course for course in self._running() if course.overdue(now)]
+        late = [c for c in self._running() if not c.is_day_over and c.overdue(now)]
         late = [course for course in late if not self._is_out_of_time(course, now)]
         late = sorted(late, key=lambda course: course.due)[:MOST_TOGETHER]
         if not late:
@@ -351,26 +355,27 @@ class Ticker:
         for course in self.courses.values():
             course.seen = course.step
 
-    async def _close_days(self) -> None:
-        """Certify days that are over, before anything of the next is drawn."""
-        for course in self._running():
-            name = course.person.name
-            if course.is_day_over and name not in self._days:
-                try:
-                    self._days[name] = await self._shards.ask(
-                        name, "close_day", course.person.events
-                    )
-                except Exception as error:
-                    self._lose(course, error)
-                    continue
-            if name in self._days:
-                day = self._days[name]
-                kept = day.stream, day.number, day.steps, day.certificate, day.state
-                await self._writer.run(partial(self._store.close_day, *kept))
-                course.is_day_over, course.account = False, day.account
-                course.remark = day.remark
-                _tell(name, day.remark)
-                del self._days[name]
+    async def _close_day(self) -> bool:
+        """Certify one day that is over, before anything of the next is drawn; tell if there was."""
+        over = (c for c in self._running() if c.is_day_over)
+        course = next(over, None)
+        if course is None:
+            return False
+        name = course.person.name
+        if name not in self._days:
+            try:
+                events = course.person.events
+                self._days[name] = await self._shards.ask(name, "close_day", events)
+            except Exception as error:
+                self._lose(course, error)
+                return True
+        day = self._days[name]
+        kept = day.stream, day.number, day.steps, day.certificate, day.state
+        await self._writer.run(partial(self._store.close_day, *kept))
+        del self._days[name]
+        course.is_day_over, course.account, course.remark = False, day.account, day.remark
+        _tell(name, day.remark)
+        return True
 
     async def _plan_for_ever(self, people: list[str]) -> None:
         """Plan ahead for the people of one shard; the one whose step ends first comes first."""
