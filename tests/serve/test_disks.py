@@ -1,6 +1,6 @@
 """Disks that are really full, or really cannot be written: small ones, mounted for the test."""
 
-import os
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -14,20 +14,14 @@ from priste.serve.live import LiveStream
 from tests.serve.rig import Rig, at, live, written
 
 
-def mounted(*options: str) -> None:
-    done = subprocess.run(["mount", *options], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip("a disk cannot be mounted here, which only root may")
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of four megabytes."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    if os.name != "posix" or os.getuid() != 0:
-        pytest.skip("only root may mount a disk")
-    mounted("-t", "tmpfs", "-o", "size=4m", "none", str(folder))
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, check=False).returncode:
+        pytest.skip("a disk cannot be mounted here: that takes Linux and root")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
@@ -92,6 +86,6 @@ def test_on_a_read_only_disk_a_gateway_does_not_start_and_says_why(disk: Path) -
 
     config = written(disk)
     live(config, story)
-    mounted("-o", "remount,ro", str(disk))
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     with pytest.raises(GatewayError, match=r"gateway\.db"):
         live(config, story)
