@@ -49,6 +49,22 @@ def test_a_window_that_recurs_is_an_event_of_every_day(tmp_path: Path) -> None:
     }
 
 
+def test_several_windows_of_a_day_are_one_event_of_that_day(tmp_path: Path) -> None:
+    both = 'kind = "presence", region = "clinic", window = ["office", "night"]'
+    found = laid(tmp_path, f"out = {{ {both}, epsilon = 0.5 }}", range(2 * DAY))
+    assert found == {
+        "out 2024-05-02": presence([3, 4], range(2)),  # the end of the night before
+        "out 2024-05-03": presence([3, 4], [*range(9, 17), *range(22, 26)]),
+        "out 2024-05-04": presence([3, 4], range(DAY + 22, DAY + 26)),
+    }
+
+
+def test_windows_of_every_day_do_not_go_together_with_one_that_ends(tmp_path: Path) -> None:
+    both = 'kind = "presence", region = "clinic", window = ["office", "trip"]'
+    with pytest.raises(EventsFileError, match=r"events.out.window: .* do not go together"):
+        laid(tmp_path, f"out = {{ {both}, epsilon = 0.5 }}", range(2 * DAY))
+
+
 def test_a_stretch_begins_where_the_one_before_it_ended(tmp_path: Path) -> None:
     """Whatever the stretches are, together they ask for every event once, and in full."""
     events = f"treatment = {{ {OFFICE}, epsilon = 0.5 }}\nout = {{ {NIGHT}, epsilon = 1 }}"

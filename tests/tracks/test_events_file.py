@@ -70,6 +70,30 @@ def load(tmp_path: Path, text: str, n_steps: int = 48) -> list[Protect]:
     return read_events(tmp_path / "events.toml", PLACE, CLOCK, n_steps)
 
 
+def test_an_event_can_be_about_several_windows_together(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "[events.treatment]",
+        '[windows.late]\nfrom = "16:00"\nto = "22:00"\n[events.treatment]',
+    ).replace('window = "office"\nepsilon = 0.5', 'window = ["office", "late"]\nepsilon = 0.5')
+    found = {p.name: p for p in load(tmp_path, text)}
+    clinic = PLACE.circle(52.5, 13.4, 0.2)
+    hours = [*range(9, 22), *range(40, 46)]  # a Friday and a Saturday
+    assert found["treatment"].event == presence(clinic, hours)
+    daily = {
+        p.name: p
+        for p in load(tmp_path, text.replace("epsilon = 0.5", "epsilon = 0.5\neach_day = true"))
+    }
+    assert daily["treatment 2024-05-03"].event == presence(clinic, range(9, 22))
+    assert daily["treatment 2024-05-04"].event == presence(clinic, range(40, 46))
+
+
+@pytest.mark.parametrize("windows", ["[]", '["office", "night"]', '["office", 3]', "3"])
+def test_windows_that_are_none_are_refused(tmp_path: Path, windows: str) -> None:
+    text = GOOD.replace('window = "office"\nepsilon = 0.5', f"window = {windows}\nepsilon = 0.5")
+    with pytest.raises(EventsFileError, match="events.treatment.window names .* not a window"):
+        load(tmp_path, text)
+
+
 def test_each_day_can_be_an_event_of_its_own(tmp_path: Path) -> None:
     text = GOOD.replace('kind = "presence"', 'kind = "presence"\neach_day = true').replace(
         'days = ["mon", "tue", "wed", "thu", "fri"]', ""

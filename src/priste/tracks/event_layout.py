@@ -145,16 +145,21 @@ class _Once(Reader):
     def _windows_of(self, table: Mapping[str, Any], where: str) -> frozenset[str]:
         kind = field(table, where, "kind", str)
         if kind in ("presence", "visits"):
-            window = self._window_name(table, where)
-            fields = set(self.windows[window])
-            is_bounded = {"start", "end"} <= fields
+            windows = self._window_names(table, where)
             each_day = field(table, where, "each_day", bool, False)
-            if not (is_bounded or each_day or {"from", "to", "days"} & fields):
+            bounded = {name for name in windows if {"start", "end"} <= set(self.windows[name])}
+            for name in set(windows) - bounded:
+                if not (each_day or {"from", "to", "days"} & set(self.windows[name])):
+                    raise EventsFileError(
+                        f"{where}.window: {name!r} goes on without end, and so does the stream; "
+                        f"give it hours or days, so that every day counts, or a start and an end"
+                    )
+            if bounded and len(bounded) < len(set(windows)) and not each_day:
                 raise EventsFileError(
-                    f"{where}.window: {window!r} goes on without end, and so does the stream; "
-                    f"give it hours or days, so that every day counts, or a start and an end"
+                    f"{where}.window: windows with a start and an end do not go together with "
+                    f"windows of every day; make two events of it"
                 )
-            return frozenset([] if is_bounded and not each_day else [window])
+            return frozenset([] if bounded and not each_day else windows)
         if kind != "expression":
             return frozenset()
         tree = parsed(field(table, where, "expression", str), f"{where}.expression")
@@ -174,7 +179,7 @@ class _Once(Reader):
             self._days[window] = self.window(window).by_day(self.clock, seen)
         return self._days[window]
 
-    def _by_day(self, name: str) -> dict[date, list[int]]:
+    def _days_of(self, name: str) -> dict[date, list[int]]:
         """Return the steps of a window from its start to its end, wherever these lie."""
         window: Window = self.window(name)
         moments = pd.Series([window.start, window.end])
@@ -202,7 +207,8 @@ class _Daily(Reader):
         return self.event(name)
 
     def _steps(self, table: Any, where: str) -> list[int]:
-        return self.on[self._window_name(table, where)]
+        names = self._window_names(table, where)
+        return sorted({step for name in names for step in self.on[name]})
 
     def _visit(self, table: Any, where: str, steps: list[int]) -> Any:
         k = table.get("at_least")

@@ -19,7 +19,7 @@
 Regions are a circle, a polygon, the polygons of a GeoJSON file, or cells. Windows are hours
 ("09:00"), days, and moments (2024-05-01T08:00:00+02:00), in any combination. Kinds of events:
 
-- presence: in `region` at any step of `window`
+- presence: in `region` at any step of `window`, which names a window or is a list of names
 - visits: in `region` at `at_least` steps of `window` or more
 - pattern: in each of `regions` in turn, one a step, the first at the moment `start`
 - expression: other events by name with and, or, not and brackets
@@ -160,7 +160,7 @@ class Reader:
             return [(name, event)]
         where = f"events.{name}"
         found = []
-        for day, steps in self._by_day(field(table, where, "window", str)).items():
+        for day, steps in self._by_day(self._window_names(table, where)).items():
             title = checked(f"{name} {day}", where, EventsFileError)
             found.append((title, cast(Event, self._visit(table, where, steps))))  # it has steps
         return found
@@ -296,20 +296,31 @@ class Reader:
         cells = {cell for ring in rings for cell in in_field(where, self.place.polygon, ring)}
         return tuple(sorted(cells))
 
-    def _window_name(self, table: Mapping[str, Any], where: str) -> str:
-        name: str = field(table, where, "window", str)
-        if name not in self.windows:
+    def _window_names(self, table: Mapping[str, Any], where: str) -> tuple[str, ...]:
+        """Return the windows that an event is about, all together."""
+        given = field(table, where, "window", object)
+        names = tuple(given) if isinstance(given, list) else (given,)
+        unknown = [name for name in names if not isinstance(name, str) or name not in self.windows]
+        if unknown or not names:
             raise EventsFileError(
-                f"{where}.window names {shown(name)}, which is not a window; there are "
-                f"{listing(sorted(self.windows)) or 'none'}"
+                f"{where}.window names {shown(unknown[0] if unknown else given)}, which is not a "
+                f"window; there are {listing(sorted(self.windows)) or 'none'}"
             )
-        return name
+        return names
 
     def _steps(self, table: Mapping[str, Any], where: str) -> list[int]:
-        by_day = self._by_day(self._window_name(table, where))
+        by_day = self._by_day(self._window_names(table, where))
         return sorted(step for steps in by_day.values() for step in steps)
 
-    def _by_day(self, name: str) -> dict[datetime.date, list[int]]:
+    def _by_day(self, names: tuple[str, ...]) -> dict[datetime.date, list[int]]:
+        """Return the steps of some windows together, by the day they belong to."""
+        found: dict[datetime.date, set[int]] = {}
+        for name in names:
+            for day, steps in self._days_of(name).items():
+                found.setdefault(day, set()).update(steps)
+        return {day: sorted(found[day]) for day in sorted(found)}
+
+    def _days_of(self, name: str) -> dict[datetime.date, list[int]]:
         if name not in self._days:
             self._days[name] = self.window(name).by_day(self.clock, self.n_steps)
         return self._days[name]

@@ -25,7 +25,10 @@ def hours_of_other_zones(
 ) -> list[str]:
     """Return a remark on each window with hours in a zone where it is another time than in ours."""
     file, remarks = Reader.of(path, place, clock, n_steps), []
-    used = {table.get("window") for table in file.events.values()}
+    used: set[str] = set()
+    for table in file.events.values():
+        given = table.get("window", [])
+        used.update([given] if isinstance(given, str) else given)
     for name in (each for each in file.windows if each in used):
         window = file.window(name)
         if window.opens is None or window.closes is None:
