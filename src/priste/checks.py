@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -17,8 +18,6 @@ _NUMBER = (int, float, np.integer, np.floating)
 
 FAINTEST = 2.0**-850
 """A smaller probability, about 10^-256, may have lost digits to underflow."""
-
-_BLOCK = 1 << 20  # entries that are normalised at once
 
 TOLERANCE = 1e-9
 """How far the sum of a distribution may lie from one."""
@@ -128,22 +127,43 @@ def numbers(values: object, what: str, error: type[PristeError], *, ndim: int) -
     return frozen(array)
 
 
-def _normalised(entries: Array, starts: NDArray[np.intp]) -> Array:
+def _normalised(entries: Array, starts: NDArray[Any]) -> Array:
     """Return rows that sum to one up to a tolerance, corrected so that they do to the last digit.
 
     Row i is ``entries[starts[i]:starts[i + 1]]``. What rounding leaves over would be taken for
-    evidence, step after step. Sums are in extended precision; the largest entry of a row takes
-    what the division leaves.
+    evidence, step after step. Sums carry what each addition rounds off; the largest entry of a row
+    takes what the division leaves.
     """
-    lengths = np.diff(starts, append=len(entries))
-    sums = np.add.reduceat(entries.astype(np.longdouble), starts)
-    scaled: Array = (entries / np.repeat(sums, lengths)).astype(np.float64)
-    left = 1 - np.add.reduceat(scaled.astype(np.longdouble), starts)
-    is_largest = scaled == np.repeat(np.maximum.reduceat(scaled, starts), lengths)
-    candidates = np.flatnonzero(is_largest)
-    largest = candidates[np.searchsorted(candidates, starts)]
-    scaled[largest] += left.astype(np.float64)
-    return scaled
+    rows = np.array(entries, dtype=np.float64)
+    _normalise(rows, np.append(starts, len(rows)).astype(np.int64))
+    return rows
+
+
+@njit(cache=True)
+def _normalise(rows: Array, ends: NDArray[np.int64]) -> None:
+    for row in range(len(ends) - 1):
+        begin, end = ends[row], ends[row + 1]
+        largest = begin + np.argmax(rows[begin:end])
+        total, rest = _sum(rows[begin:end])
+        digit = np.nextafter(rows[largest], 2.0) - rows[largest]
+        if abs((1.0 - total) - rest) <= 1.01 * digit:
+            continue  # nothing better can be done, and who comes back stays the same
+        for k in range(begin, end):
+            rows[k] /= total + rest
+        total, rest = _sum(rows[begin:end])
+        rows[largest] += (1.0 - total) - rest
+
+
+@njit(cache=True)
+def _sum(values: Array) -> tuple[float, float]:
+    """Return the sum of non-negative numbers in two parts, the second what the first rounds off."""
+    total, rest = 0.0, 0.0
+    for value in values:
+        after = total + value
+        added = after - total
+        rest += (total - (after - added)) + (value - added)
+        total = after
+    return total, rest
 
 
 def distribution(
@@ -182,15 +202,8 @@ def stochastic(values: object, what: str, error: type[PristeError]) -> Matrix:
         for part in (matrix.data, matrix.indices, matrix.indptr):
             part.setflags(write=False)
         return matrix
-    rows, columns = matrix.shape
-    block = max(_BLOCK // columns, 1)  # extended precision takes twice the memory
-    dense = np.empty(matrix.shape)
-    for first in range(0, rows, block):
-        part = matrix[first : first + block]
-        starts = np.arange(0, part.size, columns)
-        dense[first : first + block] = _normalised(part.ravel(), starts).reshape(part.shape)
-    dense.setflags(write=False)
-    return dense
+    starts = np.arange(0, matrix.size, matrix.shape[1])
+    return frozen(_normalised(matrix.ravel(), starts).reshape(matrix.shape))
 
 
 def _checked_csr(values: Any, what: str, error: type[PristeError]) -> Matrix:

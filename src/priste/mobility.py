@@ -6,6 +6,7 @@ Beliefs, events and mechanisms speak of cells throughout.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -107,6 +108,18 @@ class Mobility:
         if self._function is not None:
             raise MobilityError("a mobility that is a function of the step has no list of matrices")
         return self._matrices
+
+    def beginning(self, initial: ArrayLike) -> Self:
+        """Return the same movement with another distribution of the cell at step 0."""
+        other = copy(self)  # the matrices are checked, and nothing changes them
+        other.initial = distribution(initial, "initial", MobilityError, size=self.n_cells)
+        return other
+
+    def following(self, phase: Callable[[int], int]) -> Self:
+        """Return the same matrices, the ``phase(t)``-th leading from step t to step t + 1."""
+        other = copy(self)
+        other.phase = phase
+        return other
 
     def states(self, over_cells: Array) -> Array:
         """Return distributions over the cells at step 0 (last axis) as ones over the states."""

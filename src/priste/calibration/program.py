@@ -95,30 +95,31 @@ class Program:
 
     def cut(self, cuts: list[tuple[int, Array]]) -> None:
         """Add cuts, each for a column."""
+        if not cuts:
+            return
+        rows = _without_dust(np.array([cut for _, cut in cuts]))
         order = np.argsort(self._column, kind="stable")
         ends = np.searchsorted(self._column[order], np.arange(self.n_columns + 1))
         index, value, starts, length = [], [], [], 0
-        for j, cut in cuts:
+        for (j, _), row in zip(cuts, rows, strict=True):
             variables = order[ends[j] : ends[j + 1]]
             starts.append(length)
             length += len(variables)
             index.append(variables)
-            value.append(_without_dust(cut)[self._row[variables]])
-            cut = _without_dust(cut)
-            self._cuts[j] = np.vstack([self._cuts[j], cut])
+            value.append(row[self._row[variables]])
+            self._cuts[j] = np.vstack([self._cuts[j], row])
             self._lines[j] = np.append(self._lines[j], self._n_lines)
             self._n_lines += 1
-        if cuts:
-            n = len(cuts)
-            self._highs.addRows(
-                n,
-                np.full(n, -_INFINITE),
-                np.zeros(n),
-                length,
-                np.array(starts, dtype=np.int32),
-                np.concatenate(index).astype(np.int32),
-                np.concatenate(value),
-            )
+        n = len(cuts)
+        self._highs.addRows(
+            n,
+            np.full(n, -_INFINITE),
+            np.zeros(n),
+            length,
+            np.array(starts, dtype=np.int32),
+            np.concatenate(index).astype(np.int32),
+            np.concatenate(value),
+        )
 
     def _run(self, strategy: int) -> None:
         """Run the solver; if that fails, from scratch, and then with the other strategy."""
@@ -169,6 +170,6 @@ class Program:
         return np.asarray(remap / remap.sum(axis=1, keepdims=True))
 
 
-def _without_dust(cut: Array) -> Array:
-    """Return a cut without entries too small for the solver, on the safe side."""
-    return np.where(np.abs(cut) < _DUST, np.where(cut > 0, _DUST, 0.0), cut)
+def _without_dust(cuts: Array) -> Array:
+    """Return cuts without entries too small for the solver, on the safe side."""
+    return np.where(np.abs(cuts) < _DUST, np.where(cuts > 0, _DUST, 0.0), cuts)

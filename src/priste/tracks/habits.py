@@ -41,7 +41,7 @@ def habits_of(days: Days, setting: Setting, count: int, progress: Progress) -> l
             sample = days.of(random.choice(known, len(known)).tolist())
         habits.append(ways[number % len(ways)](sample))
         progress((number + 1) / count)
-    return [_starting(habit, habits[0].initial) for habit in habits]
+    return [habit.beginning(habits[0].initial) for habit in habits]
 
 
 def learned(days: Days, setting: Setting, stay: float | None = None) -> Mobility:
@@ -75,12 +75,3 @@ def _staying(base: Mobility | None, n_cells: int, stay: float) -> Mobility:
 def _dense(base: Mobility) -> Array:
     matrix = base.transition(0)
     return np.array(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-
-
-def _starting(mobility: Mobility, initial: Array) -> Mobility:
-    """Return the mobility with another belief about the start."""
-    started = Mobility(
-        mobility.matrices, initial, repeat=True, cell_of_state=mobility.cell_of_state
-    )
-    started.unobserved = mobility.unobserved
-    return started

@@ -7,6 +7,7 @@ is that of `Mobility.fit`, on counts of the moves alone: no matrix is made.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -139,10 +140,10 @@ class _Scores:
     """The log-likelihood of held-out moves for settings with one base."""
 
     def __init__(self, train: Days, test: Days, base: Base) -> None:
-        self._train, self._test = train, test
+        self._moves = cache(lambda length: (_moves(train, length), _moves(test, length)))
         prior = train.base(base)
         n_cells = train.grid.n_cells
-        move = _moves(test, 1)
+        _, move = self._moves(1)
         self._base = np.full(len(move.target), 1 / n_cells)
         if prior is not None:
             matrix = np.asarray(prior.transition(0))
@@ -152,7 +153,7 @@ class _Scores:
         """Return the log-likelihood of all held-out moves."""
         overall = by_phase = self._base
         for length in range(1, setting.order + 1):
-            seen, asked = _moves(self._train, length), _moves(self._test, length)
+            seen, asked = self._moves(length)
             overall = _smoothed(seen, asked, overall, setting)
             if setting.time_of_day:
                 now = _smoothed(seen.by_phase(), asked.by_phase(), overall, setting)

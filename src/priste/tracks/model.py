@@ -115,9 +115,9 @@ class Model:
         if len(matrices) == 1:
             return mobility
         phase = LocalPhase.of(self.clock(start), self.time_zone)
-        initial, cell_of_state = mobility.initial, mobility.cell_of_state
         if len(matrices) * self.step == DAY:
-            return Mobility(matrices, initial, phase=phase, cell_of_state=cell_of_state)
+            return mobility.following(phase)
+        initial, cell_of_state = mobility.initial, mobility.cell_of_state
         turned = [matrices[(phase(0) + t) % len(matrices)] for t in range(len(matrices))]
         return Mobility(turned, initial, repeat=True, cell_of_state=cell_of_state)
 
@@ -272,8 +272,10 @@ def _days(
     for _, fixes in table.groupby(owner, sort=False):
         clock = Clock(day_start(fixes["time"].min(), time_zone), length)
         phase = LocalPhase.of(clock, time_zone)
-        for start, run in runs(fixes, place, clock):
-            for first, day, part in _by_day(start, run, clock, time_zone):
+        found = runs(fixes, place, clock)
+        local = _local_days(found, clock, time_zone)
+        for (start, run), day_of in zip(found, local, strict=True):
+            for first, day, part in _by_day(start, run, day_of):
                 parts = _by_phase(first, part, phase, phases) if phases > 1 else [(0, part)]
                 starts += [begins for begins, _ in parts]
                 sequences += [cells for _, cells in parts]
@@ -281,15 +283,23 @@ def _days(
     return Days(place.grid, sequences, dates, starts, phases)
 
 
-def _by_day(
-    start: int, run: list[int], clock: Clock, time_zone: str
-) -> list[tuple[int, int, list[int]]]:
+def _local_days(
+    found: list[tuple[int, list[int]]], clock: Clock, time_zone: str
+) -> list[NDArray[np.int64]]:
+    """Return the local day of each step of each run, all at once: one by one takes long."""
+    steps = [np.arange(start, start + len(run)) for start, run in found]
+    if not steps:
+        return []
+    times = clock.time_of(np.concatenate(steps)).tz_convert(time_zone)
+    days = np.asarray(times.tz_localize(None).normalize().asi8)
+    return np.split(days, np.cumsum([len(each) for each in steps])[:-1])
+
+
+def _by_day(start: int, run: list[int], day: NDArray[np.int64]) -> list[tuple[int, int, list[int]]]:
     """Return a run cut at midnight: the first step of each part, its day, and its cells.
 
     The last cell of a part is the first of the next, so that no move is lost.
     """
-    times = clock.time_of(range(start, start + len(run))).tz_convert(time_zone)
-    day = np.asarray(times.tz_localize(None).normalize().asi8)
     cuts = [0, *(np.flatnonzero(np.diff(day)) + 1).tolist()]
     ends = [*cuts[1:], len(run) - 1]
     return [
