@@ -13,6 +13,7 @@ import pytest
 
 from priste import cli, demo
 from priste.cli import learn
+from priste.cli.console import Interrupted, clear_errors
 from priste.report import delivery
 from priste.storage.atomic_files import SIGNALS
 from priste.tracks import save_model, write
@@ -97,6 +98,17 @@ def test_the_demo_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     code = ended(monkeypatch, "demo", "--out", str(tmp_path / "demo"))
     assert code == 128 + signal.SIGTERM
     assert contents(tmp_path) == {}
+
+
+def test_a_signal_that_compiled_code_hands_on_is_still_a_signal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as end, clear_errors():
+        raise SystemError("returned a result with an exception set") from Interrupted(15)
+    assert end.value.code == 128 + signal.SIGTERM
+    assert "ended by SIGTERM" in capsys.readouterr().err
+    with pytest.raises(SystemError), clear_errors():
+        raise SystemError("another")
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.4])

@@ -107,9 +107,12 @@ def clear_errors() -> Iterator[None]:
     try:
         with interruptible():
             yield
-    except Interrupted as error:
-        note(f"priste: ended by {signal.Signals(error.number).name}; no file is half written")
-        sys.exit(SIGNALLED + error.number)
+    except (Interrupted, SystemError) as error:
+        cause = error.__cause__ if isinstance(error, SystemError) else error
+        if not isinstance(cause, Interrupted):  # compiled code may hand a signal on as its cause
+            raise
+        note(f"priste: ended by {signal.Signals(cause.number).name}; no file is half written")
+        sys.exit(SIGNALLED + cause.number)
     except PristeError as error:
         note(f"priste: {in_options(str(error))}")
         sys.exit(BAD_INPUT)
