@@ -9,12 +9,12 @@ from priste.checks import Array
 from priste.mechanisms import Mechanism
 from priste.protection import Protect, names_of
 from priste.quantify import posterior_odds, prior_odds, privacy_loss
-from priste.randomness import Randomness
 from priste.stream.parts import DEFAULT_RHO
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
 from priste.tracks.names import short
+from priste.tracks.observer import Sharing
 from priste.tracks.protect import Events, Stream
 from priste.wording import as_odds
 
@@ -75,12 +75,7 @@ def expose_track(
     protections = stream.protections(events)
     mobilities = model.mobilities_from(stream.clock.start)
     prior = Adversary(adversary, rho).prior(model.mobility)
-    lottery, randomness = mechanism.lottery(), Randomness(seed)
-    silent = np.ones(model.mobility.n_cells)
-    columns = [
-        silent if cell is None else lottery[:, randomness.draw(lottery[cell])]
-        for cell in stream.cells
-    ]
+    columns = Sharing.noisy(stream, mechanism, seed=seed).columns
     times = stream.clock.time_of(range(stream.n_steps))
     return [
         Exposure(

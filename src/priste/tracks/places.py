@@ -182,6 +182,14 @@ class LocalMap:
         (south, north), (west, east) = self.centres([0, self.grid.n_squares - 1])
         return Rectangle(float(south), float(west), float(north), float(east))
 
+    @property
+    def lattice(self) -> Array:
+        """Latitude and longitude of the corners of the cells, shape (rows + 1, columns + 1, 2)."""
+        rows, columns = self.grid.rows + 1, self.grid.columns + 1
+        along, up = np.arange(columns, dtype=float), np.arange(rows, dtype=float)
+        x, y = (each.ravel() * self.grid.cell_size for each in np.meshgrid(along, up))
+        return np.stack(self._degrees(x, y), axis=-1).reshape(rows, columns, 2)
+
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Return the latitude and longitude of a point, in km from the south-west corner."""
         latitude, longitude = self._degrees(np.array([x]), np.array([y]))
