@@ -1,3 +1,6 @@
+import base64
+import hashlib
+import json
 import re
 import stat
 from html import unescape
@@ -24,8 +27,13 @@ def private(track: ProtectedTrack) -> Findings:
     return Findings.of(track, clean(city.days(10, 11))[1])
 
 
+def markup_of(page: Path) -> str:
+    """A page without its scripts and styles."""
+    return re.sub(r"(?s)<(script|style)\b.*?</\1>", "", page.read_text())
+
+
 def text_of(page: Path) -> str:
-    return unescape(re.sub(r"<[^>]+>", "|", page.read_text()))
+    return unescape(re.sub(r"<[^>]+>", "|", markup_of(page)))
 
 
 def test_every_number_on_the_page_is_the_one_computed(
@@ -77,6 +85,8 @@ def test_a_public_report_holds_nothing_of_the_true_track(
     text = files[0].read_text()
     assert "true (private)" not in text
     assert "mean distance" not in text
+    (shown,) = re.findall(r'(?s)<script type="application/json" id="data">(.*?)</script>', text)
+    assert json.loads(shown).keys() == {"place", "cells", "counts", "secret"}
     assert not any("error" in path.name for path in files)
 
 
@@ -123,15 +133,26 @@ def test_the_lines_of_the_figure_are_the_losses_in_each_direction(private: Findi
 
 def test_the_page_needs_no_network(private: Findings, tmp_path: Path) -> None:
     page, *_ = write_report(private, tmp_path / "report.html")
-    links = re.findall(r'(?:src|href)="([^"]+)"', page.read_text())
+    links = re.findall(r'(?:src|href)="([^"]+)"', markup_of(page))
     assert all(link.startswith(("#", "data:")) for link in links)
     assert "@import" not in page.read_text()
-    assert "<script" not in page.read_text()
+    assert not re.search(r"<(script|link|img|iframe)[^>]*\b(src|href)=", page.read_text())
+
+
+def test_a_page_may_run_its_own_scripts_and_ask_nobody(private: Findings, tmp_path: Path) -> None:
+    page, *_ = write_report(private, tmp_path / "report.html")
+    text = page.read_text()
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert policy.startswith("default-src 'none'; ")
+    assert "http" not in policy
+    scripts = re.findall(r"(?s)<script>(.*?)</script>", text)
+    digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    assert re.findall("'sha256-([^']+)'", policy) == digests
 
 
 def test_the_names_in_the_figures_do_not_mix(private: Findings, tmp_path: Path) -> None:
     page, *_ = write_report(private, tmp_path / "report.html")
-    text = page.read_text()
+    text = markup_of(page)
     names = re.findall(r'\bid="([^"]+)"', text)
     assert len(names) == len(set(names))
     assert set(re.findall(r"url\(#([^)]+)\)", text)) <= set(names)
@@ -144,6 +165,23 @@ def test_names_of_events_cannot_inject_markup(tmp_path: Path) -> None:
     track = protect_track(city.days(10, 11), city.model(), city.events_file(tmp_path, text), seed=1)
     page, *_ = write_report(Findings.of(track), tmp_path / "report.html")
     assert "<b>x</b>" not in page.read_text()
+    assert "\\u003cb>x" in page.read_text()
+
+
+def test_the_views_are_what_an_observer_concludes(
+    track: ProtectedTrack, private: Findings, tmp_path: Path
+) -> None:
+    page, *_ = write_report(private, tmp_path / "report.html")
+    (text,) = re.findall(
+        r'(?s)<script type="application/json" id="data">(.*?)</script>', page.read_text()
+    )
+    shown = json.loads(text)
+    assert [way["key"] for way in shown["ways"]] == ["raw", "silent", "noise", "protected"]
+    for verdict in track.certificate.check(city.model()).verdicts:
+        odds = shown["ways"][-1]["odds"][verdict.name]
+        np.testing.assert_allclose(odds, verdict.after, rtol=1e-9)
+    np.testing.assert_allclose(shown["ways"][-1]["errors"], track.errors, rtol=1e-12)
+    assert shown["track"] == [list(fix) for fix in track.stream.fixes.values()]
 
 
 def test_a_report_says_how_often_somebody_was_away(tmp_path: Path) -> None:

@@ -1,12 +1,16 @@
 """The numbers of a report, computed once; figures and pages only show them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from priste.checks import Array
 from priste.events import atoms
+from priste.mechanisms import Exponential, PlanarLaplace
 from priste.protection import Protect
+from priste.report.picture import picture
+from priste.report.ways import protected_way, usual_ways
 from priste.tracks.accuracy import Accuracy
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_check import Verdict
@@ -82,6 +86,8 @@ class Findings:
     """The first step of the first event, and what each cell would have reported there. It shows
     where the model expects the person."""
     account: Account | None = None
+    views: dict[str, Any] | None = None
+    """The day as an observer sees it, shared in four ways; see `priste.report.picture`."""
 
     @classmethod
     def of(
@@ -114,6 +120,7 @@ class Findings:
             {r.step: r.private.budget for r in track.releases},
             None if shown_at is None else (shown_at, track.emissions[shown_at]),
             account,
+            _views(track) if events else None,
         )
 
     def __repr__(self) -> str:
@@ -140,3 +147,14 @@ class Findings:
     def times(self, steps: "list[int] | range") -> pd.DatetimeIndex:
         """Return when steps begin, on the wall clock of the model's zone."""
         return self.certificate.clock.time_of(list(steps)).tz_convert(self.model.time_zone)
+
+
+def _views(track: ProtectedTrack) -> dict[str, Any] | None:
+    """Return the views of a day that is protected by itself."""
+    if track.certificate.link is not None:
+        return None
+    stream, noise = track.stream, track.protector.mechanism
+    if not isinstance(noise, PlanarLaplace | Exponential):
+        noise = PlanarLaplace(stream.model.place.grid, 1.0)
+    ways = [*usual_ways(stream, track.protections, noise), protected_way(track)]
+    return picture(stream, track.protections, ways)

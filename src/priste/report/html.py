@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 _STYLE = """
 :root { color-scheme: light; --ink: #333; --line: #e3e3e3; --soft: #f6f6f4; --secret: #c9403a }
-body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); max-width: 54rem;
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); max-width: 60rem;
        margin: 2rem auto; padding: 0 1.2rem }
 h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
 .private { background: var(--secret); color: white; padding: .5rem .9rem; border-radius: .4rem }
@@ -24,12 +24,12 @@ footer { color: #777; font-size: .85rem; margin-top: 3rem }
 """
 
 
-def document(title: str, heading: str, body: str, footer: str) -> str:
-    """Return a whole page; `body` is HTML, the others are text."""
+def document(title: str, heading: str, body: str, footer: str, head: str = "") -> str:
+    """Return a whole page; `body` and what is added to its `head` are HTML, the others are text."""
     return (
         "<!doctype html><html lang=en><head><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style>{head}</head><body>"
         f"<h1>{escape(heading)}</h1>{body}"
         f"<footer>{escape(footer)}. This page needs no network.</footer></body></html>\n"
     )

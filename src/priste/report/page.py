@@ -3,12 +3,15 @@
 import math
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from priste.report.component import data, head_with
 from priste.report.figures import draw
 from priste.report.findings import EventFinding, Findings
 from priste.report.html import as_svg, document, inline_svg, table
+from priste.report.picture import released_views
 from priste.storage.atomic_files import AtomicFiles
 from priste.tracks.other_habits import in_words
 from priste.wording import as_factor, as_odds
@@ -19,6 +22,21 @@ _CAPTIONS = {
     "remap": "How the event stays secret: what two places would have reported.",
     "error": "The price: the distance from where the person was to what was released.",
 }
+
+_LIVE = ("map", "odds", "error")
+"""The figures that a page with scripts shows as views."""
+
+_GUIDE = (
+    "The same day, shared in four ways. An observer who knows your habits, and how each way of "
+    "sharing works, draws conclusions. Move the slider through the day: the shading shows where "
+    "they think you are, the curves what odds they give each secret. The shaded band is what the "
+    "protected track promises: only there does the curve stay inside it, whatever happened."
+)
+
+_START = (
+    'new PristeViews.{shown}(document.getElementById("day"))'
+    '.show(JSON.parse(document.getElementById("data").textContent))'
+)
 
 
 def write_report(
@@ -62,30 +80,48 @@ def _paths(path: Path, names: list[str]) -> tuple[Path, dict[tuple[str, str], Pa
 
 
 def _page(findings: Findings, figures: dict[str, str]) -> str:
-    certificate = findings.certificate
-    drawn = "".join(
-        f"<figure>{inline_svg(svg, name)}<figcaption>{_CAPTIONS[name]}</figcaption></figure>"
-        for name, svg in figures.items()
-    )
-    kind = "a private report" if findings.is_private else "a public report"
+    certificate, private = findings.certificate, findings.is_private
+    kind = "a private report" if private else "a public report"
     warning = (
         "<p class=private>Private: this page shows where the person was. Do not share it.</p>"
-        if findings.is_private
+        if private
         else ""
     )
-    sections = [
+    views = findings.views if private else _released(findings)
+    drawn = {name: _figure(svg, name) for name, svg in figures.items()}
+    live = "".join(drawn.pop(name, "") for name in (_LIVE if private else ("map",)))
+    sections = []
+    if views is not None:
+        told = f"<h2>What an observer concludes</h2><p>{_GUIDE}</p>"
+        sections.append(told if private else "<h2>What was released</h2>")
+        sections.append(f"<div id=day></div><noscript>{live}</noscript>{data('data', views)}")
+    else:
+        sections.append(live)
+    sections += [
         "<h2>What is promised</h2>",
         "<ul>" + "".join(f"<li>{escape(s)}</li>" for s in certificate.sentences()) + "</ul>",
-        *(["<h2>What this track reveals</h2>", _events_table(findings)] if findings.events else []),
-        drawn,
     ]
-    if findings.is_private:
+    if findings.events:
+        sections += ["<h2>What this track reveals</h2>", _events_table(findings)]
+    sections += drawn.values()
+    if private:
         sections += ["<h2>What it cost</h2>", _error_table(findings)]
     if findings.account is not None:
         sections += ["<h2>Where the fixes went</h2>", _account_table(findings)]
     body = f"<p>PriSTE, {kind}</p>{warning}{''.join(sections)}"
     made = f"{certificate.made_by}, {certificate.created}"
-    return document(f"PriSTE: {kind}", "A protected track", body, made)
+    shown = "Day" if private else "Released"
+    head = "" if views is None else head_with(_START.format(shown=shown))
+    return document(f"PriSTE: {kind}", "A protected track", body, made, head)
+
+
+def _released(findings: Findings) -> dict[str, Any]:
+    secret = sorted({cell for event in findings.events for cell in event.cells})
+    return released_views(findings.model.place, list(findings.released.values()), secret)
+
+
+def _figure(svg: str, name: str) -> str:
+    return f"<figure>{inline_svg(svg, name)}<figcaption>{_CAPTIONS[name]}</figcaption></figure>"
 
 
 def _events_table(findings: Findings) -> str:
