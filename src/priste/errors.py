@@ -73,6 +73,10 @@ class GatewayError(PristeError, RuntimeError):
     """The gateway cannot start or go on."""
 
 
+class StudioError(PristeError, ValueError):
+    """What the studio was asked for cannot be done."""
+
+
 class MissingExtraError(PristeError, ImportError):
     """A part of the package whose optional dependencies are not installed."""
 

@@ -11,6 +11,7 @@ from priste.cli.check import audit, explain
 from priste.cli.console import clear_errors, say, working
 from priste.cli.gateway import kept_fixes, serve, token
 from priste.cli.learn import fit, simulate
+from priste.cli.local_page import studio
 from priste.cli.release import protect, quantify
 
 app = typer.Typer(
@@ -55,7 +56,7 @@ def demo(
             say(line)
 
 
-for command in (fit, simulate, quantify, protect, audit, explain, serve, kept_fixes):
+for command in (fit, simulate, quantify, protect, audit, explain, studio, serve, kept_fixes):
     app.command()(command)
 app.add_typer(token, name="token")
 

@@ -295,6 +295,19 @@ class Store:
             (person,),
         )
 
+    def waiting(self, person: str) -> dict[str, tuple[int, int, int, str]]:
+        """Return by receiver how many letters wait and how many were given up.
+
+        Then the most attempts at a waiting letter, and the last problem with one.
+        """
+        rows = self.database.execute(
+            "SELECT receiver, SUM(1 - dead), SUM(dead), MAX(CASE dead WHEN 0 THEN attempts "
+            "ELSE 0 END), MAX(CASE dead WHEN 0 THEN problem ELSE '' END) FROM outbox "
+            "JOIN streams ON streams.id = stream WHERE person = ? GROUP BY receiver",
+            (person,),
+        )
+        return {row[0]: (int(row[1]), int(row[2]), int(row[3]), row[4]) for row in rows}
+
     def revive(self, person: str) -> int:
         """Send what was given up again; return how many letters that are."""
         dead = self.dead_letters(person)

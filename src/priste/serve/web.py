@@ -16,15 +16,17 @@ from prometheus_client import generate_latest
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from priste.errors import PayloadError
+from priste.report.picture import released_views
 from priste.serve.feed import geojson_feed, gpx_feed
 from priste.serve.gateway import Gateway
 from priste.serve.metrics import REGISTRY, REQUESTS
 from priste.serve.payloads import MAX_BODY, SOURCES, Message
 from priste.serve.store import Store
 from priste.serve.tokens import Bearer, Role
+from priste.studio.web import Studio
 
 _log = logging.getLogger(__name__)
 
@@ -59,17 +61,22 @@ class Web:
 
     def app(self) -> Starlette:
         """Return the application."""
-        routes = [
+        routes: list[BaseRoute] = [
             Route("/healthz", self._counted("health", self._health)),
             Route("/metrics", self._counted("metrics", self._metrics)),
             *self._for("account", "admin", self._account),
             *self._for("certificates", "admin", self._certificates),
             *self._for("certificates/{stream}/{number}", "admin", self._certificate),
+            *self._for("released", "admin", self._released),
+            *self._for("receivers", "admin", self._receivers),
+            *self._for("tokens", "admin", self._tokens),
             *self._for("dead-letters", "admin", self._dead_letters),
             *self._for("dead-letters/revive", "admin", self._revive, "POST"),
             *self._for("feed.geojson", "read", self._geojson),
             *self._for("feed.gpx", "read", self._gpx),
         ]
+        studio = Studio(self._looks_after, None, account=True)
+        routes += [Mount("/studio", studio.app())]
         for name in SOURCES:
             routes += self._for(name, "send", self._intake(name), "GET", "POST", "PUT")
         return Starlette(routes=routes)
@@ -125,6 +132,13 @@ class Web:
         if bearer is None or bearer.role != role or bearer.person not in self._persons:
             raise Refusal(401, "this needs a token that is good for it")
         return bearer
+
+    async def _looks_after(self, request: Request) -> str | None:
+        """Return whose studio it is: that of the person whom the token looks after."""
+        try:
+            return (await self._bearer(request, "admin")).person
+        except Refusal:
+            return None
 
     @property
     def _persons(self) -> frozenset[str]:
@@ -206,6 +220,29 @@ class Web:
         if content is None:
             raise Refusal(404, "there is no such certificate")
         return Response(content, media_type="application/json")
+
+    async def _released(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        assert self._gateway.ticker is not None
+        course = self._gateway.ticker.courses[bearer.person]
+        first = max(0, course.step - FEED_STEPS)
+        cells = await self._look(lambda store: store.cells(course.stream, first))
+        sent = [cell for step, cell in cells.items() if step < course.seen]
+        return JSONResponse(await asyncio.to_thread(released_views, course.place, sent, ()))
+
+    async def _receivers(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        waiting = await self._look(lambda store: store.waiting(bearer.person))
+        receivers = self._gateway.config.persons[bearer.person].receivers
+        names = ("waiting", "given up", "attempts", "problem")
+        told = [
+            {"name": each.name, "kind": each.kind}
+            | dict(zip(names, waiting.get(each.name, (0, 0, 0, "")), strict=True))
+            for each in receivers
+        ]
+        return JSONResponse(told)
+
+    async def _tokens(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        rows = await self._read(lambda: self._gateway.tokens.rows(bearer.person))
+        return JSONResponse([row._asdict() for row in rows])
 
     async def _dead_letters(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
         rows = await self._look(lambda store: store.dead_letters(bearer.person))

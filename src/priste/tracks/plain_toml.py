@@ -17,8 +17,12 @@ _COMMA = re.compile(r"=[ \t]*+\d++,\d")
 
 def read(path: Path, error: type[PristeError]) -> dict[str, Any]:
     """Return the tables of a file."""
-    content = content_of(path, MAX_EVENTS_BYTES, error)
-    with refusing(f"{path.name} is not TOML", error):
+    return parsed(content_of(path, MAX_EVENTS_BYTES, error), path.name, error)
+
+
+def parsed(content: bytes, name: str, error: type[PristeError]) -> dict[str, Any]:
+    """Return the tables of a file's content."""
+    with refusing(f"{name} is not TOML", error):
         text = content.decode("utf-8-sig")
         _check(text, error)
         try:

@@ -1,0 +1,66 @@
+"""The studio on one's own machine: a server that only this machine reaches, and a browser on it."""
+
+import secrets
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from hmac import compare_digest
+from pathlib import Path
+
+import uvicorn
+from starlette.requests import Request
+
+from priste.studio.web import Authorise, Studio
+
+HOST = "127.0.0.1"
+
+
+def by_token(token: str) -> Authorise:
+    """Let in whoever shows the token."""
+
+    async def authorise(request: Request) -> str | None:
+        kind, _, shown = request.headers.get("authorization", "").partition(" ")
+        good = compare_digest(shown.encode(), token.encode())
+        return "owner" if good and kind.lower() == "bearer" else None
+
+    return authorise
+
+
+def serve(port: int, *, browser: bool, say: Callable[[str], None]) -> None:
+    """Serve the page on this machine until a signal asks to end."""
+    with socket.socket() as listening, tempfile.TemporaryDirectory(prefix="priste-") as folder:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((HOST, port))
+        port = listening.getsockname()[1]
+        token = secrets.token_urlsafe(32)
+        hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
+        settings = uvicorn.Config(
+            Studio(by_token(token), hosts, account=False).app(),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws="none",
+            lifespan="off",
+        )
+        address = f"http://{HOST}:{port}/#{token}"
+        if browser:
+            say(f"The studio is open in your browser. It runs on this machine alone, port {port}.")
+            _open(address, Path(folder))
+        else:
+            say(f"Open {address}")
+        say("Whoever has this address can look at what you load. End with Ctrl-C.")
+        uvicorn.Server(settings).run(sockets=[listening])
+
+
+def _open(address: str, folder: Path) -> None:
+    """Open a browser on a file that leads to the address: others can see what a browser is told."""
+    page = folder / "studio.html"
+    page.touch(mode=0o600)
+    page.write_text(
+        f"<!doctype html><meta charset=utf-8><title>PriSTE</title><meta name=referrer "
+        f'content=no-referrer><meta http-equiv=refresh content="0;url={address}">'
+        f'<a href="{address}">Open the studio</a>',
+        encoding="utf-8",
+    )
+    webbrowser.open(page.as_uri())

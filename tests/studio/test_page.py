@@ -1,0 +1,200 @@
+"""The studio in a real browser, as a person uses it."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from priste.studio.levels import in_words
+from tests.studio.browser import Visit, chromium, studio, visit
+from tests.studio.days import ZONE, gpx
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def address(browser: Browser) -> Iterator[str]:  # noqa: ARG001
+    with studio() as found:
+        yield found
+
+
+def ready(found: Visit) -> Page:
+    found.page.wait_for_selector("body[data-ready]")
+    return found.page
+
+
+def choose_small(page: Page) -> None:
+    """Choose a map that is quick to compute on."""
+    page.select_option("#cells", "100")
+    page.select_option("#step", "60")
+
+
+def table_row(page: Page, name: str) -> list[str]:
+    row = page.locator(".priste-odds tbody tr", has_text=name)
+    return row.locator("td").all_inner_texts()
+
+
+def draw_circle(page: Page, at: tuple[float, float], radius: float) -> None:
+    page.click(".leaflet-pm-icon-circle")
+    box = page.locator("#map").bounding_box()
+    assert box is not None
+    x, y = box["x"] + at[0] * box["width"], box["y"] + at[1] * box["height"]
+    page.mouse.click(x, y)
+    page.mouse.move(x + radius / 2, y)
+    page.mouse.move(x + radius, y)
+    page.mouse.click(x + radius, y)
+
+
+def paint(page: Page, first: tuple[int, int], last: tuple[int, int]) -> None:
+    cells = [page.locator(f".week td[data-day='{d}'][data-hour='{h}']") for d, h in (first, last)]
+    boxes = [cell.bounding_box() for cell in cells]
+    middles = [(b["x"] + b["width"] / 2, b["y"] + b["height"] / 2) for b in boxes if b]
+    page.mouse.move(*middles[0])
+    page.mouse.down()
+    page.mouse.move(*middles[1], steps=8)
+    page.mouse.up()
+
+
+def saved(page: Page, name: str, folder: Path) -> Path:
+    with page.expect_download() as download:
+        page.click(f"[data-file='{name}']")
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def test_from_a_track_to_a_certificate_that_the_audit_accepts(
+    browser: Browser, address: str, tmp_path: Path
+) -> None:
+    with visit(browser, address) as found:
+        page = ready(found)
+        assert "#" not in page.url
+        page.set_input_files("#open", gpx(tmp_path))
+        expect(page.locator("#sources li")).to_contain_text("phone.gpx: 264 fixes")
+        assert page.input_value("#zone") == ZONE
+        choose_small(page)
+        expect(page.locator(".priste-raw .priste-caption")).to_contain_text("% sure")
+
+        # a circle drawn with the mouse becomes a place, and a secret about it
+        page.locator("#map").scroll_into_view_if_needed()
+        draw_circle(page, (0.5, 0.5), 30)
+        expect(page.locator("#places li")).to_have_count(1)
+        expect(page.locator("#list-of-secrets li")).to_have_count(1)
+        name = page.locator("#places input").first
+        name.fill("clinic")
+        name.press("Enter")
+        expect(page.locator("#list-of-secrets input").first).to_have_value("at clinic")
+
+        # hours painted with the mouse
+        page.locator(".week").scroll_into_view_if_needed()
+        page.click("text=None >> nth=0")
+        paint(page, (0, 0), (6, 23))
+        expect(page.locator(".week + p, .week-scroll + p").first).to_have_text("every day all day")
+
+        # what leaks: the raw track tells whether it happened
+        expect(page.locator(".priste-odds thead")).to_contain_text("at clinic")
+        assert table_row(page, "Your track as it is")[-1] in ("certain", "certainly not")
+
+        # protected: inside the band
+        page.click("#run-protect")
+        expect(page.locator(".priste-protected.priste-way")).to_be_visible()
+        expect(page.locator("#sentences")).to_contain_text("ε = 1")
+        assert (
+            page.locator(".priste-odds tr", has_text="Protected").locator(".priste-beyond").count()
+            == 0
+        )
+
+        # ε moves, and so does everything else
+        slider = page.locator(".epsilon input")
+        slider.focus()
+        for _ in range(2):
+            slider.press("ArrowLeft")
+        expect(page.locator(".epsilon output")).to_contain_text(in_words(0.5))
+        expect(page.locator("#sentences")).to_contain_text("ε = 0.5")
+
+        certificate = saved(page, "certificate.json", tmp_path)
+        model = saved(page, "model.npz", tmp_path)
+        events = saved(page, "events.toml", tmp_path)
+        numbers = saved(page, "odds.csv", tmp_path)
+        assert "treatment" not in events.read_text()
+        assert "circle = " in events.read_text() or "[regions.clinic.circle]" in events.read_text()
+        assert numbers.read_text().startswith("time,way,secret,odds")
+        audit = subprocess.run(
+            [sys.executable, "-m", "priste", "audit", certificate, "--model", model, "--json"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert audit.returncode == 0, audit.stderr
+        told = json.loads(audit.stdout)
+        assert "at clinic" in json.dumps(told)
+
+        # everything can be opened again
+        page.set_input_files("#open", events)
+        expect(page.locator("#places input").first).to_have_value("clinic")
+        page.set_input_files("#open", certificate)
+        expect(page.locator("#opened-verdict")).to_contain_text("The promise is kept")
+        assert found.faults == []
+
+
+def test_the_example_and_the_keyboard(browser: Browser, address: str) -> None:
+    with visit(browser, address) as found:
+        page = ready(found)
+        page.focus("#example")
+        page.keyboard.press("Enter")
+        expect(page.locator("#places input").first).to_have_value("clinic")
+        page.select_option("#cells", "100")
+        expect(page.locator(".priste-odds tbody tr")).to_have_count(3)
+        hour = page.locator(".week td[tabindex='0']")
+        hour.focus()
+        page.keyboard.press("Space")
+        expect(page.locator(".week-scroll + p").first).to_contain_text("Mon 09:00–10:00")
+        for key in ("Shift+ArrowDown", "Shift+ArrowDown"):
+            page.keyboard.press(key)
+        expect(page.locator(".week-scroll + p").first).to_contain_text("Mon–Wed 09:00–10:00")
+        slider = page.locator(".priste-time input")
+        slider.focus()
+        before = page.inner_text(".priste-clock")
+        slider.press("ArrowRight")
+        assert page.inner_text(".priste-clock") > before
+        page.click("#add-circle")
+        expect(page.locator("#places li")).to_have_count(2)
+        page.click("#places li:nth-child(2) .remove")
+        expect(page.locator("#places li")).to_have_count(1)
+        page.click("#clear")
+        expect(page.locator("#no-view")).to_be_visible()
+        assert found.faults == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_everybody_can_use_the_page(
+    browser: Browser, address: str, width: int, scheme: Literal["light", "dark"], tmp_path: Path
+) -> None:
+    with visit(browser, address, width=width, scheme=scheme) as found:
+        page = ready(found)
+        page.click("#example")
+        page.select_option("#cells", "100")
+        page.locator(".priste-odds tbody tr").first.wait_for()
+        page.wait_for_timeout(600)  # a moment for what was asked for last
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.screenshot(path=tmp_path / "page.png", full_page=True)
+        assert found.serious() == []
+        assert found.faults == []
+
+
+def test_a_page_without_the_token_gets_nothing(browser: Browser, address: str) -> None:
+    with visit(browser, re.sub("#.*", "", address)) as found:
+        page = found.page
+        expect(page.locator("#problem")).to_contain_text("this page has no token")
+        expect(page.locator("#door")).to_be_visible()
