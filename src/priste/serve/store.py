@@ -298,11 +298,10 @@ class Store:
     def waiting(self, person: str) -> dict[str, tuple[int, int, int, str]]:
         """Return by receiver how many letters wait and how many were given up.
 
-        Then the most attempts at a waiting letter, and the last problem with one.
+        Then the most attempts at one of them, and a problem that there was.
         """
         rows = self.database.execute(
-            "SELECT receiver, SUM(1 - dead), SUM(dead), MAX(CASE dead WHEN 0 THEN attempts "
-            "ELSE 0 END), MAX(CASE dead WHEN 0 THEN problem ELSE '' END) FROM outbox "
+            "SELECT receiver, SUM(1 - dead), SUM(dead), MAX(attempts), MAX(problem) FROM outbox "
             "JOIN streams ON streams.id = stream WHERE person = ? GROUP BY receiver",
             (person,),
         )
