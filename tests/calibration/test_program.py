@@ -135,12 +135,12 @@ class Moody:
         self.moods: list[highspy.HighsModelStatus] = [
             getattr(highspy.HighsModelStatus, f"k{mood}") for mood in moods
         ]
-        self.strategies: list[int] = []
+        self.strategies: list[int | str] = []
         self.said: list[str] = []
+        self.presolved: list[int | str] = []
 
-    def setOptionValue(self, option: str, value: int) -> None:
-        assert option == "simplex_strategy"
-        self.strategies.append(value)
+    def setOptionValue(self, option: str, value: int | str) -> None:
+        (self.presolved if option == "presolve" else self.strategies).append(value)
 
     def run(self) -> None:
         self.said.append("run")
@@ -161,7 +161,8 @@ class Moody:
         (["Optimal"], 1, None),
         (["Unknown", "Optimal"], 2, None),
         (["Unknown", "Unknown", "Optimal"], 3, None),
-        (["Unknown", "Unknown", "SolveError"], 3, "SolveError"),
+        (["Unknown", "Unknown", "Unknown", "Optimal"], 4, None),
+        (["Unknown", "Unknown", "Unknown", "SolveError"], 4, "SolveError"),
         (["Unknown", "TimeLimit", "Optimal"], 2, "TimeLimit"),
         (["Infeasible", "Optimal"], 1, "Infeasible"),
     ],
@@ -177,5 +178,6 @@ def test_a_solver_that_fails_is_asked_again_from_scratch_and_then_in_another_way
     else:
         with pytest.raises(SolverError, match=ends):
             program._run(dual)
-    assert moody.strategies == [dual, dual, primal][:runs]
-    assert moody.said[: 2 * runs - 1] == ["run", "clear", "run", "clear", "run"][: 2 * runs - 1]
+    assert moody.strategies == [dual, dual, primal, dual][:runs]
+    assert moody.presolved == ["off", "off", "off", "on"][:runs]
+    assert moody.said[: 2 * runs - 1] == (4 * ["run", "clear"])[: 2 * runs - 1]

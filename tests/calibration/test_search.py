@@ -276,7 +276,7 @@ def test_beliefs_that_mattered_are_remembered_for_the_output_nearest_to_theirs()
     start = WarmStart({0: {0: (near,), 3: (far, near)}, 1: {0: (far,)}})
     place.bounds = [place.bounds[0]]
     beliefs: dict[tuple[int, int], list[Belief]] = {}
-    shared = SharedCuts((), 4, place._near())
+    shared = SharedCuts((), 4, np.zeros((4, 4)))
     cuts = place._remembered(start, beliefs, shared)
     assert beliefs == {(0, 0): [near], (0, 1): [near], (0, 2): [far, near], (0, 3): [far, near]}
     assert [j for j, _ in cuts] == [0, 1, 2, 2, 3, 3]
@@ -467,7 +467,7 @@ def test_the_search_ends_at_its_time_limit_and_a_linear_one_at_a_tenth_of_the_ga
 def test_beliefs_of_promises_that_are_gone_do_not_hide_others() -> None:
     place = on_map(AnyPrior())
     near = Belief(0, 1, 0.5, True)
-    shared = SharedCuts((), 4, place._near())
+    shared = SharedCuts((), 4, np.zeros((4, 4)))
     some: dict[int, tuple[Belief, ...]] = {0: (near,)}
     for gone in (some, {}):
         start = WarmStart({5: gone, 0: some})

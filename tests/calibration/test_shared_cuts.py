@@ -41,7 +41,8 @@ def on_map(sigmas: tuple[float, ...], epsilon: float = 0.5) -> OnMap:
 
 
 def shared_of(place: OnMap) -> SharedCuts:
-    return SharedCuts(place.bounds, len(place.cost), place._near())
+    far = place.losses[np.ix_(place.outputs, place.outputs)]
+    return SharedCuts(place.bounds, len(place.cost), far)
 
 
 @pytest.mark.parametrize("sigmas", [(0.5, 2.0), (0.4, 1.0, 3.0), (0.3, 0.6, 1.2, 2.4, 4.8)])
@@ -103,7 +104,7 @@ def test_a_cut_that_mattered_is_remembered_and_an_unknown_one_is_not() -> None:
 def test_bounds_with_several_pasts_share_nothing() -> None:
     rows: Array = RANDOM.random((2, 3))
     bound = Bound(np.full(2, 0.5), np.full(2, 0.5), rows, 1 - rows, 2.0, both=True)
-    shared = SharedCuts([bound], 3, np.zeros((3, 3), dtype=np.intp))
+    shared = SharedCuts([bound], 3, np.zeros((3, 3)))
     assert shared.first() == []
     assert shared.broken(np.eye(3)) == []
     assert shared.active(np.eye(3)) == []
@@ -121,7 +122,8 @@ def lonely(seed: int, rows: int, both: bool = True) -> Bound:
 def many(columns: int, rows: int = 6, bounds: int = 4) -> tuple[SharedCuts, NDArray[np.intp]]:
     random = np.random.default_rng(columns)
     near = np.array([random.permutation(columns) for _ in range(columns)])
-    return SharedCuts([lonely(seed, rows) for seed in range(bounds)], rows, near), near
+    far = np.argsort(near, axis=1).astype(float)
+    return SharedCuts([lonely(seed, rows) for seed in range(bounds)], rows, far), near
 
 
 def depths(shared: SharedCuts, remap: Array) -> Array:
@@ -168,7 +170,7 @@ def test_a_cut_counts_as_broken_or_active_within_a_tolerance_of_the_largest_entr
     bound = lonely(7, 5, both=False)
 
     def at_depth(depth: float) -> tuple[SharedCuts, Array]:
-        shared = SharedCuts([bound], 5, np.zeros((1, 1), dtype=np.intp))
+        shared = SharedCuts([bound], 5, np.zeros((1, 1)))
         (line,) = shared.lines
         column = np.array([0.0, 2.0, 1.0, 3.0, 0.0])
         column -= line * (line @ column) / (line @ line)

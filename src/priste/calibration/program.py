@@ -43,14 +43,12 @@ class Program:
         self._largest = float(np.abs(cost).max())
         self._known = np.zeros(cost.shape, dtype=bool)
         self._row, self._column = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-        self._cuts = [np.empty((0, self.n_rows)) for _ in range(self.n_columns)]
-        self._lines = [np.empty(0, dtype=np.intp) for _ in range(self.n_columns)]
-        self._n_lines: int = self.n_rows
+        self._cuts = np.empty((0, self.n_rows))
+        self._column_of_cut = np.empty(0, dtype=np.intp)
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
         options: dict[str, bool | int | float | str] = {
             "output_flag": False,
             "threads": 1,
-            "presolve": "off",  # it would cost the warm start
             "time_limit": time_limit,
             "primal_feasibility_tolerance": 1e-10,
             "dual_feasibility_tolerance": _TOLERANCE,
@@ -65,7 +63,7 @@ class Program:
     @property
     def n_cuts(self) -> int:
         """How many cuts there are, of all columns together."""
-        return self._n_lines - self.n_rows
+        return len(self._cuts)
 
     def allow(self, wanted: NDArray[np.bool_]) -> None:
         """Add the variables that are marked and not there yet."""
@@ -73,22 +71,25 @@ class Program:
         n = len(row)
         if not n:
             return
-        index, value, lengths = [], [], []
-        columns, firsts = np.unique(column, return_index=True)
-        for j, rows in zip(columns.tolist(), np.split(row, firsts[1:]), strict=True):
-            lines, width = self._lines[j], len(self._lines[j]) + 1
-            index.append(np.column_stack([rows, np.tile(lines, (len(rows), 1))]).ravel())
-            value.append(np.column_stack([np.ones(len(rows)), self._cuts[j][:, rows].T]).ravel())
-            lengths += [width] * len(rows)
+        # each variable stands in the line of its row, and in those of the cuts of its column
+        cuts, lengths = self._by_column(self._column_of_cut, column)
+        starts = np.cumsum(lengths + 1) - (lengths + 1)
+        index = np.empty(n + len(cuts), dtype=np.int32)
+        value = np.empty(n + len(cuts))
+        is_row = np.zeros(n + len(cuts), dtype=bool)
+        is_row[starts] = True
+        index[is_row], value[is_row] = row, 1.0
+        index[~is_row] = self.n_rows + cuts
+        value[~is_row] = self._cuts[cuts, np.repeat(row, lengths)]
         self._highs.addCols(
             n,
             self.cost[row, column],
             np.zeros(n),
             np.full(n, _INFINITE),
-            sum(lengths),
-            np.cumsum([0, *lengths[:-1]], dtype=np.int32),
-            np.concatenate(index).astype(np.int32),
-            np.concatenate(value),
+            len(index),
+            starts.astype(np.int32),
+            index,
+            value,
         )
         self._known[row, column] = True
         self._row, self._column = np.append(self._row, row), np.append(self._column, column)
@@ -97,34 +98,41 @@ class Program:
         """Add cuts, each for a column."""
         if not cuts:
             return
-        rows = _without_dust(np.array([cut for _, cut in cuts]))
-        order = np.argsort(self._column, kind="stable")
-        ends = np.searchsorted(self._column[order], np.arange(self.n_columns + 1))
-        index, value, starts, length = [], [], [], 0
-        for (j, _), row in zip(cuts, rows, strict=True):
-            variables = order[ends[j] : ends[j + 1]]
-            starts.append(length)
-            length += len(variables)
-            index.append(variables)
-            value.append(row[self._row[variables]])
-            self._cuts[j] = np.vstack([self._cuts[j], row])
-            self._lines[j] = np.append(self._lines[j], self._n_lines)
-            self._n_lines += 1
+        columns = np.array([j for j, _ in cuts], dtype=np.intp)
+        added = _without_dust(np.array([cut for _, cut in cuts]))
+        variables, lengths = self._by_column(self._column, columns)
         n = len(cuts)
         self._highs.addRows(
             n,
             np.full(n, -_INFINITE),
             np.zeros(n),
-            length,
-            np.array(starts, dtype=np.int32),
-            np.concatenate(index).astype(np.int32),
-            np.concatenate(value),
+            len(variables),
+            (np.cumsum(lengths) - lengths).astype(np.int32),
+            variables.astype(np.int32),
+            added[np.repeat(np.arange(n), lengths), self._row[variables]],
         )
+        self._cuts = np.concatenate([self._cuts, added])
+        self._column_of_cut = np.append(self._column_of_cut, columns)
+
+    def _by_column(self, column_of: Index, columns: Index) -> tuple[Index, Index]:
+        """Return the numbers of all that stand in each of some columns, and how many these are."""
+        order = np.argsort(column_of, kind="stable")
+        ends = np.searchsorted(column_of[order], np.arange(self.n_columns + 1))
+        first, lengths = ends[columns], ends[columns + 1] - ends[columns]
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return order[np.repeat(first, lengths) + within], lengths
 
     def _run(self, strategy: int) -> None:
-        """Run the solver; if that fails, from scratch, and then with the other strategy."""
-        for attempt in (strategy, strategy, _PRIMAL + _DUAL - strategy):
+        """Run the solver; if that fails, from scratch, then the other way, and then presolved."""
+        other = _PRIMAL + _DUAL - strategy
+        for attempt, presolve in (
+            (strategy, "off"),  # it would cost the warm start
+            (strategy, "off"),
+            (other, "off"),
+            (strategy, "on"),
+        ):
             self._highs.setOptionValue("simplex_strategy", attempt)
+            self._highs.setOptionValue("presolve", presolve)
             self._highs.run()
             status = self._highs.getModelStatus()
             if status == highspy.HighsModelStatus.kOptimal:
@@ -146,24 +154,22 @@ class Program:
             strategy = _PRIMAL
             solution = self._highs.getSolution()
             duals = np.array(solution.row_dual)
-            worth = np.stack(
-                [
-                    cuts.T @ duals[lines]
-                    for cuts, lines in zip(self._cuts, self._lines, strict=True)
-                ],
-                axis=1,
-            )
-            reduced = self.cost - duals[: self.n_rows, None] - worth
+            reduced = self.cost - duals[: self.n_rows, None]
+            for number in np.flatnonzero(duals[self.n_rows :]).tolist():
+                column = self._column_of_cut[number]
+                reduced[:, column] -= duals[self.n_rows + number] * self._cuts[number]
             reduced[self._known] = 0.0
             self.objective = float(self._highs.getInfo().objective_function_value)
             # rows sum to one, so no solution can gain more than the best of each row
-            possible_gain = -float(np.minimum(reduced.min(axis=1), 0.0).sum())
+            best_of_row = reduced.min(axis=1)
+            possible_gain = -float(np.minimum(best_of_row, 0.0).sum())
             self.bound = self.objective - possible_gain
             if possible_gain <= _NEAR_ENOUGH * self.objective + _TOLERANCE * self._largest:
                 break
-            best = np.argpartition(reduced, per_row - 1, axis=1)[:, :per_row]
+            gaining = np.flatnonzero(best_of_row < 0)
+            best = np.argpartition(reduced[gaining], per_row - 1, axis=1)[:, :per_row]
             wanted = np.zeros_like(self._known)
-            np.put_along_axis(wanted, best, True, axis=1)
+            wanted[gaining[:, None], best] = True
             self.allow(wanted & (reduced < 0))
         remap = np.zeros(self.cost.shape)
         remap[self._row, self._column] = np.maximum(solution.col_value, 0.0)

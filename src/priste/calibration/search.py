@@ -121,12 +121,12 @@ class Search:
         """Return the cells to release: greedily those that serve the public belief best."""
         if size == len(self.possible):
             return self.possible
+        losses = self.losses[:, self.possible]
         while len(self._chosen) < size:
-            served = np.minimum(self.losses[:, self.possible], self._nearest[:, None])
-            totals = self.weights @ served
+            totals = self.weights @ np.minimum(losses, self._nearest[:, None])
             totals[self._chosen] = np.inf
             self._chosen.append(int(np.argmin(totals)))
-            self._nearest = served[:, self._chosen[-1]]
+            self._nearest = np.minimum(losses[:, self._chosen[-1]], self._nearest)
         return np.asarray(self.possible[np.sort(self._chosen)])
 
 
@@ -161,7 +161,8 @@ class OnMap:
         program = Program(cost / scale, max(self.deadline - time.monotonic(), 1e-3))
         beliefs: dict[tuple[int, int], list[Belief]] = {}
         central = [bound.central() for bound in self.bounds]
-        shared = SharedCuts(self.bounds, len(cost), self._near())
+        far = self.losses[np.ix_(self.outputs, self.outputs)]
+        shared = SharedCuts(self.bounds, len(cost), far)
         program.cut(self._first(shared, central) + self._remembered(start, beliefs, shared))
         program.allow(self._start(hub, central[:1] if self.is_linear else central))
         if start.used is not None and start.used.shape == cost.shape:
@@ -217,10 +218,6 @@ class OnMap:
         budget = self.situation.mechanism.budget
         return CertifiedPlan(emission, budget, expected_loss=expected, bound=expected)
 
-    def _near(self) -> NDArray[np.intp]:
-        """Return the columns in the order of their distance from each of them."""
-        return np.argsort(self.losses[np.ix_(self.outputs, self.outputs)], axis=1, kind="stable")
-
     def _first(self, shared: SharedCuts, central: list[list[Array]]) -> list[tuple[int, Array]]:
         """Return the cuts to begin with, each for a column."""
         cuts = [(added.column, added.cut) for added in shared.first()]
@@ -237,7 +234,8 @@ class OnMap:
         """
         cost = self.cost
         wanted = np.zeros(cost.shape, dtype=bool)
-        nearest = np.argsort(cost, axis=1, kind="stable")[:, : min(_NEAREST, cost.shape[1])]
+        few = min(_NEAREST, cost.shape[1])
+        nearest = np.argpartition(cost, few - 1, axis=1)[:, :few]
         np.put_along_axis(wanted, nearest, True, axis=1)
         wanted[:, hub] = True
         for cuts in central:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from priste.calibration.bounds import Bound
 from priste.calibration.warm_start import Belief
@@ -32,23 +31,24 @@ class Added(NamedTuple):
 class SharedCuts:
     """All cuts of the bounds that have one past, and for which columns the program knows them.
 
-    `near` orders the columns by their distance from each column.
+    `far` is how far columns lie from each column.
     """
 
-    def __init__(self, bounds: Sequence[Bound], n_rows: int, near: NDArray[np.intp]) -> None:
-        self._near = near[:, :_AROUND]
+    def __init__(self, bounds: Sequence[Bound], n_rows: int, far: Array) -> None:
+        self._far = far
         known = [(k, belief) for k, bound in enumerate(bounds) for belief in bound.extremes()]
         cuts = [bounds[k].cut(belief) for k, belief in known]
         kept = [i for i, cut in enumerate(cuts) if cut.any()]
         self._owner = [known[i] for i in kept]
         self.lines = np.array([cuts[i] for i in kept]).reshape(-1, n_rows)
-        self._has = np.zeros((len(kept), len(near)), dtype=bool)
+        self._has = np.zeros((len(kept), len(far)), dtype=bool)
 
     def first(self) -> list[Added]:
         """Return what to begin with: the cuts of the first bound, for every column."""
-        mine = [i for i, (k, _) in enumerate(self._owner) if k == self._owner[0][0]]
+        mine = [(i, *owner) for i, owner in enumerate(self._owner) if owner[0] == self._owner[0][0]]
+        self._has[[i for i, _, _ in mine]] = True
         columns = range(self._has.shape[1])
-        return [added for j in columns for i in mine for added in self._add(i, [j])]
+        return [Added(k, j, belief, self.lines[i]) for j in columns for i, k, belief in mine]
 
     def remembered(self, bound: int, column: int, belief: Belief) -> list[Added]:
         """Return the cut of a belief that mattered before, if it is one of these and new."""
@@ -73,8 +73,13 @@ class SharedCuts:
             for j in np.flatnonzero((depth > 0).any(axis=0)).tolist()
             for line in worst[:, j].tolist()
             if depth[line, j] > 0
-            for added in self._add(line, self._near[j].tolist())
+            for added in self._add(line, self._around(j))
         ]
+
+    def _around(self, column: int) -> list[int]:
+        """Return the columns nearest to one, itself first."""
+        near: list[int] = np.argsort(self._far[column], kind="stable")[:_AROUND].tolist()
+        return near
 
     def active(self, remap: Array) -> list[Added]:
         """Return the cuts that hold a remap back."""
