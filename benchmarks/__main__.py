@@ -16,6 +16,7 @@ ALL = [
     "utility",
     "spending",
     "geolife",
+    "studio",
     "scaling",
     "peers",
 ]

@@ -2,8 +2,10 @@
 
 import json
 import re
+import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -198,3 +200,65 @@ def test_a_page_without_the_token_gets_nothing(browser: Browser, address: str) -
         page = found.page
         expect(page.locator("#problem")).to_contain_text("this page has no token")
         expect(page.locator("#door")).to_be_visible()
+
+
+@pytest.mark.parametrize(("kind", "tile"), [("pictures", "img"), ("vectors", "canvas")])
+def test_a_base_map_of_ones_own_is_drawn_and_sent_nowhere(
+    browser: Browser, address: str, tmp_path: Path, kind: str, tile: str
+) -> None:
+    with visit(browser, address) as found:
+        page = ready(found)
+        page.set_input_files("#open", base_map(tmp_path, kind))
+        expect(page.locator("#attribution")).to_have_text("Base map: © Nobody")
+        page.wait_for_selector(f"#map {tile}.leaflet-tile-loaded", state="attached")
+        broken = tmp_path / "broken.pmtiles"
+        broken.write_bytes(b"PMTiles")
+        page.set_input_files("#open", broken)
+        expect(page.locator("#problem")).to_contain_text("broken.pmtiles is not a map")
+        assert found.faults == []
+
+
+def base_map(folder: Path, kind: str) -> Path:
+    """A map of one tile, the whole world as land, in the PMTiles format, version 3."""
+    tile, number = (_png(), 2) if kind == "pictures" else (_vectors(), 1)
+    metadata = b'{"attribution": "<a href=x>\xc2\xa9 Nobody</a>"}'
+    directory = bytes([1, 0, 1, *_varint(len(tile)), 1])  # one tile: number, run, length, offset
+    places, at = [], 127
+    for part in (directory, metadata, b"", tile):
+        places += [at, len(part)]
+        at += len(part)
+    counts = [1, 1, 1]
+    header = b"PMTiles\x03" + struct.pack("<11Q", *places, *counts)
+    header += bytes([1, 1, 1, number, 0, 0])  # clustered, not compressed, its kind, zoom 0
+    header += struct.pack("<4i", -1800000000, -850000000, 1800000000, 850000000)
+    header += struct.pack("<B2i", 0, 0, 0)
+    path = folder / "land.pmtiles"
+    path.write_bytes(header + directory + metadata + tile)
+    return path
+
+
+def _varint(number: int) -> list[int]:
+    return [number] if number < 128 else [number % 128 + 128, *_varint(number // 128)]
+
+
+def _vectors() -> bytes:
+    """A Mapbox vector tile with one square in its layer of land."""
+
+    def field(number: int, content: bytes) -> bytes:
+        return bytes([8 * number + 2, *_varint(len(content))]) + content
+
+    square = [9, 0, 0, 26, 8192, 0, 0, 8192, 8191, 0, 15]
+    corners = bytes(byte for number in square for byte in _varint(number))
+    feature = bytes([24, 3]) + field(4, corners)
+    layer = bytes([120, 2]) + field(1, b"earth") + field(2, feature) + bytes([40, *_varint(4096)])
+    return field(3, layer)
+
+
+def _png() -> bytes:
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        body = kind + content
+        return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
+
+    head = struct.pack(">2I5B", 256, 256, 8, 0, 0, 0, 0)
+    rows = zlib.compress((b"\0" + b"\xaa" * 256) * 256)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")

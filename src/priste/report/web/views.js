@@ -6,7 +6,14 @@ const PristeViews = (() => {
   const COLOURS = { raw: "--raw", silent: "--silent", noise: "--noise", protected: "--protected" };
   const ROOM = 30; // how far beyond the band odds are drawn; those further off lie on the edge
 
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const palette = new Map(); // to ask the page for a colour makes it compute its styles anew
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  dark.addEventListener("change", () => palette.clear());
+
+  function colour(name) {
+    if (!palette.has(name)) palette.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+    return palette.get(name);
+  }
 
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
@@ -142,7 +149,10 @@ const PristeViews = (() => {
     return map;
   }
 
+  let background = null; // makes the layer of a base map, if the person gave one
+
   function addLand(map, land) {
+    if (background) return background().addTo(map);
     return L.geoJSON(land, {
       interactive: false,
       pane: "tilePane", // under everything else
@@ -181,7 +191,6 @@ const PristeViews = (() => {
       this.paint();
     }
     paint() {
-      this.land.setStyle({ color: colour("--border"), fillColor: colour("--land") });
       this.line.setStyle({ color: colour("--true"), weight: 1.2, opacity: 0.45 });
       this.gap.setStyle({ color: colour("--ink") });
       this.shown.setStyle({ color: colour("--ink") });
@@ -369,7 +378,7 @@ const PristeViews = (() => {
       this.curves = [];
       this.playing = null;
       window.addEventListener("resize", () => this.resize());
-      window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show(this.picture));
+      dark.addEventListener("change", () => this.show(this.picture));
       window.addEventListener("beforeprint", () => this.resize());
     }
     show(picture) {
@@ -460,11 +469,15 @@ const PristeViews = (() => {
       return worth[worth.length >> 1];
     }
     at(step) {
-      const { picture } = this;
       this.step = step;
       this.slider.value = String(step);
-      this.slider.setAttribute("aria-valuetext", picture.clock[step]);
-      this.clock.textContent = picture.clock[step];
+      this.slider.setAttribute("aria-valuetext", this.picture.clock[step]);
+      this.clock.textContent = this.picture.clock[step];
+      cancelAnimationFrame(this.frame); // several moves within a frame are drawn once
+      this.frame = requestAnimationFrame(() => this.draw(step));
+    }
+    draw(step) {
+      const { picture } = this;
       for (const way of picture.ways) {
         this.maps.get(way.key).at(step);
         const [cells, shares] = way.where[step];
@@ -522,7 +535,7 @@ const PristeViews = (() => {
   class Released {
     constructor(box) {
       this.box = box;
-      window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show(this.found));
+      dark.addEventListener("change", () => this.show(this.found));
     }
     show(found) {
       this.found = found;
@@ -545,5 +558,5 @@ const PristeViews = (() => {
     }
   }
 
-  return { Day, Released, Cells, baseMap, addLand, bounds, colour, element, km };
+  return { Day, Released, Cells, useBackground: (make) => { background = make; }, baseMap, addLand, bounds, colour, element, km };
 })();

@@ -11,6 +11,7 @@ const PristeEditor = (() => {
       this.map = baseMap(box, "Map: draw the places that are secret", { preferCanvas: false, zoomControl: true });
       this.map.setView([30, 10], 1.5);
       this.canvas = L.canvas({ padding: 0.3 });
+      this.around = land;
       this.land = addLand(this.map, land);
       this.tracks = L.layerGroup().addTo(this.map);
       this.cells = null;
@@ -84,13 +85,19 @@ const PristeEditor = (() => {
       if (this.cells) this.cells.remove();
       this.key = key;
       this.cells = new Cells(place).addTo(this.map);
-      this.land.remove();
-      this.land = addLand(this.map, place.land);
+      this.ground(place.land);
       this.map.fitBounds(bounds(place), { padding: [10, 10] });
     }
 
+    // what lies under everything else: the land there is, or the base map that was given
+    ground(land) {
+      this.around = land || this.around;
+      this.land.remove();
+      this.land = addLand(this.map, this.around);
+    }
+
     repaint() {
-      this.land.setStyle({ color: colour("--border"), fillColor: colour("--land") });
+      this.ground();
       for (const layer of this.layers.values()) layer.setStyle(this.style());
       this.tracks.eachLayer((layer) => layer.setStyle({ color: colour("--true") }));
       if (this.cells) this.cells.redraw();

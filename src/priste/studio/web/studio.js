@@ -193,6 +193,12 @@
     try {
       if (name.endsWith(".toml")) {
         adopt(await json("events/read", { method: "POST", body: file }));
+      } else if (name.endsWith(".pmtiles")) {
+        const base = await PristeBase.open(file);
+        PristeViews.useBackground(base.layer);
+        $("attribution").textContent = base.attribution ? `Base map: ${base.attribution}` : "";
+        editor.ground();
+        view.show(view.picture);
       } else if (name.endsWith(".npz")) {
         lay(await json("model", { method: "POST", body: file }));
       } else if (name.includes("certificate") && name.endsWith(".json")) {
