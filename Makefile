@@ -48,8 +48,8 @@ reproduce: .venv/test
 reproduce-fast: .venv/test
 	$(BIN)/python -m reproduction --fast
 
-figures: .venv/cli
-	$(BIN)/python docs/figures.py
+figures: .venv/test
+	PYTHONPATH=. $(BIN)/python docs/figures.py
 
 tables: .venv/cli
 	$(BIN)/python docs/tables.py

@@ -22,6 +22,7 @@ with needs_extra("priste.tracks", "tracks"):
     from priste.tracks.formats.geolife import read_geolife
     from priste.tracks.model import Model, fit_model
     from priste.tracks.model_file import load_model, save_model
+    from priste.tracks.observer import Observed, Sharing, observe
     from priste.tracks.other_habits import against
     from priste.tracks.places import LocalMap
     from priste.tracks.protect import ProtectedTrack, Stream, protect_track
@@ -40,8 +41,10 @@ __all__ = [
     "Exposure",
     "LocalMap",
     "Model",
+    "Observed",
     "ProtectedTrack",
     "Rules",
+    "Sharing",
     "Stream",
     "StreamCheck",
     "StreamVerdict",
@@ -58,6 +61,7 @@ __all__ = [
     "load_certificate",
     "load_model",
     "load_stream",
+    "observe",
     "protect_track",
     "read",
     "read_events",
