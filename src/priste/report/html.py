@@ -9,18 +9,20 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 _STYLE = """
-:root { color-scheme: light; --ink: #333; --line: #e3e3e3; --soft: #f6f6f4; --secret: #c9403a }
-body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); max-width: 60rem;
-       margin: 2rem auto; padding: 0 1.2rem }
+:root { color-scheme: light; --ink: #333; --line: #e3e3e3; --soft: #f6f6f4; --secret: #b3261e;
+        --faint: #5c6168; --paper: #fff }
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+       max-width: 60rem; margin: 2rem auto; padding: 0 1.2rem }
 h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
-.private { background: var(--secret); color: white; padding: .5rem .9rem; border-radius: .4rem }
+.private { background: var(--secret); color: var(--paper); padding: .5rem .9rem; border-radius: .4rem }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 th, td { text-align: left; padding: .35rem .7rem .35rem 0; border-bottom: 1px solid var(--line) }
 td.n, th.n { text-align: right } figure { margin: 1rem 0 } svg { max-width: 100%; height: auto }
-td { vertical-align: top } small { color: #666 } summary { cursor: pointer; color: #666 }
+td { vertical-align: top } small, summary { color: var(--faint) } summary { cursor: pointer }
 b.good { color: #2e7d4f } b.partly { color: #a86a00 } b.bad { color: var(--secret) }
 ul { background: var(--soft); padding: 1rem 1rem 1rem 2.2rem; border-radius: .4rem }
-footer { color: #777; font-size: .85rem; margin-top: 3rem }
+@media (max-width: 40rem) { table { font-size: .85rem } th, td { overflow-wrap: anywhere } }
+footer { color: var(--faint); font-size: .85rem; margin-top: 3rem }
 """
 
 

@@ -7,8 +7,13 @@ const PristeViews = (() => {
   const ROOM = 30; // how far beyond the band odds are drawn; those further off lie on the edge
 
   const palette = new Map(); // to ask the page for a colour makes it compute its styles anew
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  dark.addEventListener("change", () => palette.clear());
+  const repainting = []; // what to do when colours change: by day, by night, on paper
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) {
+    window.matchMedia(query).addEventListener("change", () => {
+      palette.clear();
+      repainting.forEach((repaint) => repaint());
+    });
+  }
 
   function colour(name) {
     if (!palette.has(name)) palette.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
@@ -138,7 +143,6 @@ const PristeViews = (() => {
       zoomAnimation: false,
       fadeAnimation: false,
       markerZoomAnimation: false,
-      preferCanvas: true,
       scrollWheelZoom: false,
       zoomSnap: 0.25,
       ...options,
@@ -378,8 +382,7 @@ const PristeViews = (() => {
       this.curves = [];
       this.playing = null;
       window.addEventListener("resize", () => this.resize());
-      dark.addEventListener("change", () => this.show(this.picture));
-      window.addEventListener("beforeprint", () => this.resize());
+      repainting.push(() => this.show(this.picture));
     }
     show(picture) {
       if (!picture) return;
@@ -443,6 +446,7 @@ const PristeViews = (() => {
       this.curves = odds.map(([secret, box]) => oddsCurves(box, picture, secret));
       this.curves.push(errorCurves(errors, picture));
       this.at(step);
+      this.draw(step); // at once, for a printer does not wait
     }
     key() {
       const names = this.picture.ways.map((way) =>
@@ -535,9 +539,10 @@ const PristeViews = (() => {
   class Released {
     constructor(box) {
       this.box = box;
-      dark.addEventListener("change", () => this.show(this.found));
+      repainting.push(() => this.show(this.found));
     }
     show(found) {
+      if (!found) return;
       this.found = found;
       const box = element("div", { class: "priste-map priste-large" });
       const total = found.counts.reduce((sum, count) => sum + count, 0);
@@ -558,5 +563,5 @@ const PristeViews = (() => {
     }
   }
 
-  return { Day, Released, Cells, useBackground: (make) => { background = make; }, baseMap, addLand, bounds, colour, element, km };
+  return { Day, Released, Cells, onRepaint: (repaint) => repainting.push(repaint), useBackground: (make) => { background = make; }, baseMap, addLand, bounds, colour, element, km };
 })();

@@ -2,13 +2,13 @@
 "use strict";
 
 const PristeEditor = (() => {
-  const { baseMap, addLand, bounds, Cells, colour } = PristeViews;
+  const { baseMap, addLand, bounds, Cells, colour, onRepaint } = PristeViews;
 
   class Editor {
     // `changed(places)` hears of every place that is drawn, moved, reshaped or removed
     constructor(box, land, changed) {
       this.changed = changed;
-      this.map = baseMap(box, "Map: draw the places that are secret", { preferCanvas: false, zoomControl: true });
+      this.map = baseMap(box, "Map: draw the places that are secret", { zoomControl: true });
       this.map.setView([30, 10], 1.5);
       this.canvas = L.canvas({ padding: 0.3 });
       this.around = land;
@@ -30,8 +30,7 @@ const PristeEditor = (() => {
         layer.remove();
         this.changed("add", null, this.read(layer));
       });
-      const dark = window.matchMedia("(prefers-color-scheme: dark)");
-      dark.addEventListener("change", () => this.repaint());
+      onRepaint(() => this.repaint());
     }
 
     style() {
