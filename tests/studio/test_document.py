@@ -147,3 +147,64 @@ def test_what_makes_no_sense_is_refused_in_words(change: dict[str, object], mess
 def test_a_file_that_is_none_is_refused(content: bytes) -> None:
     with pytest.raises((StudioError, EventsFileError)):
         from_text(content)
+
+
+def test_windows_have_names_of_their_own() -> None:
+    first = PAGE["secrets"][0] | {"name": "at place", "week": [[1, 5]] * 7}
+    second = PAGE["secrets"][0] | {"name": "at place 2", "week": [[1]] * 7}
+    tables = to_tables(
+        PAGE
+        | {"secrets": [first, second], "kept": '[windows."at place"]\nfrom = "09:30"\nto = "10:00"'}
+    )
+    used = [tables["events"][name]["window"] for name in ("at place", "at place 2")]
+    assert used == [["at place 2", "at place 3"], "at place 2 2"]
+    assert len(tables["windows"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("regions.x.circle = 3", "regions.x.circle must be a table"),
+        ("regions.x.circle = { latitude = 1.0 }", "regions.x.circle needs longitude"),
+        ('regions.x.polygon = "x"', "regions.x.polygon must be a list of corners"),
+        ("regions.x.polygon = [[1, 2], [3]]", "regions.x.polygon must be a list of corners"),
+        ("time_zone = 3", "time_zone: time_zone 3 is not known"),
+        ('time_zone = "Europe/Київ"', "is not known"),
+        ("colour = 3", "the file does not know colour"),
+    ],
+)
+def test_a_file_that_cannot_be_drawn_is_refused_before_anything_is(line: str, message: str) -> None:
+    with pytest.raises(EventsFileError, match=message):
+        from_text(line.encode())
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        'from = "09:00"',
+        'from = 09:00:30\nto = "10:00"',
+        'from = "09:00"\nto = "10:00"\ndays = 3',
+        'from = "22:00"\nto = "06:00"',
+    ],
+)
+def test_hours_that_cannot_be_painted_are_kept(window: str) -> None:
+    text = f"""
+[regions.x]
+circle = {{ latitude = 52.5, longitude = 13.4, radius_km = 1 }}
+[windows.w]
+{window}
+[windows.unused]
+from = "01:00"
+to = "02:00"
+[events.e]
+kind = "presence"
+region = "x"
+window = "w"
+epsilon = 1
+"""
+    page = from_text(text.encode())
+    assert page["secrets"] == []
+    assert page["time_zone"] is None
+    again = tomllib.loads(to_text(page | {"time_zone": "UTC"}))
+    before = tomllib.loads(text)
+    assert (again["windows"], again["events"]) == (before["windows"], before["events"])

@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from priste.studio.levels import in_words
+from priste.studio.server import leading_to
 from tests.studio.browser import Visit, chromium, studio, visit
 from tests.studio.days import ZONE, gpx
 
@@ -85,7 +86,7 @@ def test_from_a_track_to_a_certificate_that_the_audit_accepts(
         expect(page.locator("#sources li")).to_contain_text("phone.gpx: 264 fixes")
         assert page.input_value("#zone") == ZONE
         choose_small(page)
-        expect(page.locator(".priste-raw .priste-caption")).to_contain_text("% sure")
+        expect(page.locator(".priste-raw .priste-caption")).to_contain_text("100 %")
 
         # a circle drawn with the mouse becomes a place, and a secret about it
         page.locator("#map").scroll_into_view_if_needed()
@@ -262,3 +263,91 @@ def _png() -> bytes:
     head = struct.pack(">2I5B", 256, 256, 8, 0, 0, 0, 0)
     rows = zlib.compress((b"\0" + b"\xaa" * 256) * 256)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def test_the_page_that_the_command_opens_leads_to_the_studio(
+    browser: Browser, address: str, tmp_path: Path
+) -> None:
+    leading_to(address, tmp_path / "studio.html")
+    assert (tmp_path / "studio.html").stat().st_mode & 0o077 == 0
+    page = browser.new_page()
+    page.goto((tmp_path / "studio.html").as_uri())
+    page.wait_for_selector("body[data-ready]")
+    page.close()
+
+
+HOSTILE = """
+time_zone = "Europe/Berlin"
+[regions."<meta http-equiv=refresh content='0;url=http://127.0.0.2:9/'><img src=x onerror=x()>"]
+circle = { latitude = 52.52, longitude = 13.40, radius_km = 0.4 }
+"""
+
+
+def test_names_are_text_wherever_they_are_shown(
+    browser: Browser, address: str, tmp_path: Path
+) -> None:
+    (tmp_path / "events.toml").write_text(HOSTILE)
+    with visit(browser, address) as found:
+        page = ready(found)
+        page.set_input_files("#open", tmp_path / "events.toml")
+        expect(page.locator(".place-name")).to_contain_text("<meta")
+        page.wait_for_timeout(300)
+        assert page.url == address.split("#")[0]
+        assert page.locator(".place-name img").count() == 0
+        assert found.faults == []
+
+
+def test_what_was_drawn_survives_a_reload_and_can_be_undone(browser: Browser, address: str) -> None:
+    with visit(browser, address) as found:
+        page = ready(found)
+        page.click("#add-circle")
+        page.fill("#place-0-name", "clinic")
+        page.keyboard.press("Tab")
+        expect(page.locator("#place-0-latitude")).to_be_focused()
+        page.click("#add-circle")
+        page.fill("#place-1-name", "clinic")
+        page.keyboard.press("Enter")
+        expect(page.locator("#problem")).to_contain_text("another place named “clinic”")
+        page.reload()
+        page.wait_for_selector("body[data-ready]")
+        expect(page.locator("#places li")).to_have_count(2)
+        page.click("#places li:first-child .remove")
+        expect(page.locator("#list-of-secrets li")).to_have_count(1)
+        page.click("#undo")
+        expect(page.locator("#list-of-secrets li")).to_have_count(2)
+        assert found.faults == []
+
+
+def test_a_complaint_stays_until_something_is_done(
+    browser: Browser, address: str, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.gpx"
+    bad.write_text("<gpx></gpx>")
+    with visit(browser, address) as found:
+        page = ready(found)
+        page.set_input_files("#open", [bad, gpx(tmp_path)])
+        expect(page.locator("#sources")).to_contain_text("phone.gpx")
+        page.wait_for_timeout(800)
+        expect(page.locator("#problem")).to_contain_text("bad.gpx holds no fixes")
+        page.click("#clear")
+        expect(page.locator("#problem")).to_be_hidden()
+        expect(page.locator("#loaded")).to_be_hidden()
+
+
+def test_a_change_and_protect_at_once_end_protected(
+    browser: Browser, address: str, tmp_path: Path
+) -> None:
+    with visit(browser, address) as found:
+        page = ready(found)
+        page.set_input_files("#open", gpx(tmp_path))
+        choose_small(page)
+        page.click("#add-circle")
+        for _ in range(3):
+            page.click("text=Always")
+            page.click("#run-protect")
+            expect(page.locator(".priste-way.priste-protected")).to_be_visible()
+            page.wait_for_timeout(700)
+            expect(page.locator(".priste-way.priste-protected")).to_be_visible()
+            page.click("#list-of-secrets >> text=None")
+            expect(page.locator(".priste-way.priste-protected")).to_be_hidden()
+        assert found.faults == []

@@ -91,3 +91,20 @@ def test_only_the_newest_runs_are_remembered() -> None:
         ended(runs.start("watch", lambda run: run.tell({})))
     assert runs.get("3") is None
     assert runs.get("4") is not None
+
+
+def test_a_run_that_is_done_lets_go_of_what_it_replaces() -> None:
+    def work(run: Run) -> None:
+        run.files["model.npz"] = lambda: b"large"
+        run.tell({"found": 1})
+
+    runs = Runs()
+    first, other = ended(runs.start("watch", work)), ended(runs.start("protect", work))
+    second = ended(runs.start("watch", work))
+    end = time.monotonic() + 5
+    while first.files and time.monotonic() < end:
+        time.sleep(0.005)
+    assert (first.files, first.result) == ({}, b"null")
+    assert set(other.files) == set(second.files) == {"model.npz"}
+    runs.clear()
+    assert (other.files, second.files, runs.get("2")) == ({}, {}, None)

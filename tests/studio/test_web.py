@@ -10,6 +10,7 @@ from starlette.routing import Mount
 from priste.demo import EVENTS
 from priste.studio import web
 from priste.studio.guard import HEADERS
+from priste.studio.levels import in_words
 from priste.studio.server import by_token
 from priste.studio.web import Studio
 from tests.studio.client import Client
@@ -47,6 +48,7 @@ API = [
     ("POST", "clear"),
     ("POST", "example"),
     ("POST", "model"),
+    ("POST", "model/forget"),
     ("POST", "events/write"),
     ("POST", "events/read"),
     ("POST", "certificate"),
@@ -149,16 +151,19 @@ def test_a_certificate_and_a_model_can_be_opened_again(client: Client, tmp_path:
     assert told["verdicts"] is None
     assert "No odds change" in " ".join(told["sentences"])
     desk = client.post("/api/model", content=files["model.npz"], headers=OWNER).json()
-    assert "steps of 1 hour" in desk["model"]
+    assert "steps of 1 hour" in desk["model"]["words"]
+    assert desk["model"]["zone"] == ZONE
     told = client.post("/api/certificate", content=files["certificate.json"], headers=OWNER).json()
     (verdict,) = told["verdicts"]
     assert verdict["largest"] <= verdict["epsilon"] == 0.8
-    assert "model" not in client.post("/api/model", headers=OWNER).json()
+    assert "model" not in client.post("/api/model/forget", headers=OWNER).json()
 
 
 def test_events_are_written_and_read(client: Client) -> None:
     text = client.post("/api/events/write", json=document(), headers=OWNER).text
     page = client.post("/api/events/read", content=text, headers=OWNER).json()
+    (words,) = [secret.pop("words") for secret in page["secrets"]]
+    assert words == in_words(0.8)
     assert page == document()
 
 

@@ -209,3 +209,56 @@ def test_the_page_draws_few_points_of_many() -> None:
     summary = many.summary("UTC")
     assert sum(map(len, summary["track"])) <= 20_001
     assert sum(day["fixes"] for day in summary["days"]) == n
+
+
+def test_a_secret_that_cannot_happen_that_day_is_named(desk: Desk) -> None:
+    weekend = {"name": "outing", "place": "clinic", "week": [[]] * 5 + [[10]] * 2, "epsilon": 1.0}
+    page = document() | {"secrets": [*document()["secrets"], weekend]}
+    shown = json.loads(run(watch(desk, Setting.of(question(document=page)))).result)  # a Thursday
+    assert [secret["name"] for secret in shown["picture"]["secrets"]] == ["treatment"]
+    assert "“outing” cannot happen on this day" in " ".join(shown["remarks"])
+
+
+def test_the_certificate_for_others_says_nothing_of_the_secrets(protected: Run) -> None:
+    text = protected.files["hidden.certificate.json"]().decode()
+    assert "treatment" not in text
+    assert "presence" not in text
+    assert "0.8" in text
+
+
+def test_a_simulated_day_is_as_long_as_the_day_that_comes() -> None:
+    short = Desk()
+    table = city.days(0, 11)
+    shift = pd.Timestamp("2024-03-30", tz=ZONE) - table["time"].max().tz_convert(ZONE).normalize()
+    short.add("spring", table.assign(time=table["time"] + shift))
+    shown = json.loads(run(watch(short, Setting.of(question(day="simulated")))).result)["picture"]
+    assert len(shown["times"]) == 23
+    assert shown["clock"][-1] == "23:00"
+
+
+def test_a_place_beside_the_tracks_is_on_the_map(desk: Desk) -> None:
+    page = document()
+    page["places"][0]["circle"] = {"latitude": 52.56, "longitude": 13.40, "radius_km": 0.2}
+    shown = json.loads(run(watch(desk, Setting.of(question(document=page)))).result)["picture"]
+    assert shown["secrets"][0]["cells"]
+
+
+def test_a_model_from_a_file_that_has_seen_the_day_is_named(
+    desk: Desk, protected: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "model.npz").write_bytes(protected.files["model.npz"]())
+    other = Desk()
+    other.add("days", city.days(0, 11))
+    other.open_model(tmp_path / "model.npz")
+    seen = json.loads(run(watch(other, Setting.of(question(day="2024-05-10")))).result)
+    unseen = json.loads(run(watch(other, Setting.of(question()))).result)
+    assert (SEEN in seen["remarks"], SEEN in unseen["remarks"]) == (True, False)
+    other.forget_model()
+    assert other.given is None
+    assert desk.given is None
+
+
+def test_each_fix_is_looked_at_with_noise_even_where_none_is_asked_for(desk: Desk) -> None:
+    shown = json.loads(run(watch(desk, Setting.of(question(noise="none")))).result)["picture"]
+    assert "2 km on average" in shown["ways"][2]["sentence"]
+    assert shown["ways"][2]["mean_error"] > 0

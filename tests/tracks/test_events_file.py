@@ -6,7 +6,7 @@ import pytest
 from priste import Grid, Protect, at, at_least, pattern, presence
 from priste.errors import EventsFileError
 from priste.tracks import Clock, LocalMap, read_events
-from priste.tracks.events_file import asked_events
+from priste.tracks.events_file import Reader, asked_events
 from priste.tracks.events_remarks import absent_events
 from priste.tracks.where_and_when import where_and_when
 
@@ -198,7 +198,7 @@ def test_mistakes_are_named_with_their_field(
 def test_there_may_be_no_event_on_a_day(tmp_path: Path) -> None:
     assert load(tmp_path, GOOD, n_steps=5) == []
     path = tmp_path / "events.toml"
-    assert absent_events(path, PLACE, CLOCK, 5) == ["treatment", "often", "secret"]
+    assert absent_events(Reader.of(path, PLACE, CLOCK, 5)) == ["treatment", "often", "secret"]
     asked = asked_events(path, PLACE, CLOCK)
     assert [(p.name, p.epsilon, p.sides) for p in asked] == [
         ("treatment", 0.5, "both"),
@@ -240,12 +240,12 @@ epsilon = 0.4
     friday = {p.name: p.event for p in load(tmp_path, weekend, n_steps=24)}
     assert set(friday) == {"treatment", "often", "secret", "both"}
     assert friday["both"] == friday["treatment"]
-    assert absent_events(path, PLACE, CLOCK, 24) == ["outing", "neither"]
+    assert absent_events(Reader.of(path, PLACE, CLOCK, 24)) == ["outing", "neither"]
     saturday = {p.name: p.event for p in read_events(path, PLACE, later, 24)}
     assert set(saturday) == {"outing", "both", "neither"}
     assert saturday["neither"] == ~saturday["outing"]
     assert saturday["both"] == saturday["outing"] == presence([3, 4], range(24))
-    assert absent_events(path, PLACE, later, 24) == ["treatment", "often", "secret"]
+    assert absent_events(Reader.of(path, PLACE, later, 24)) == ["treatment", "often", "secret"]
 
 
 def test_files_without_protection_are_refused(tmp_path: Path) -> None:

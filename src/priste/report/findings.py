@@ -7,7 +7,6 @@ import pandas as pd
 
 from priste.checks import Array
 from priste.events import atoms
-from priste.mechanisms import Exponential, PlanarLaplace
 from priste.protection import Protect
 from priste.report.picture import picture
 from priste.report.ways import protected_way, usual_ways
@@ -154,7 +153,5 @@ def _views(track: ProtectedTrack) -> dict[str, Any] | None:
     if track.certificate.link is not None:
         return None
     stream, noise = track.stream, track.protector.mechanism
-    if not isinstance(noise, PlanarLaplace | Exponential):
-        noise = PlanarLaplace(stream.model.place.grid, 1.0)
     ways = [*usual_ways(stream, track.protections, noise), protected_way(track)]
     return picture(stream, track.protections, ways)

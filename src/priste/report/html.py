@@ -14,7 +14,8 @@ _STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
        max-width: 60rem; margin: 2rem auto; padding: 0 1.2rem }
 h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
-.private { background: var(--secret); color: var(--paper); padding: .5rem .9rem; border-radius: .4rem }
+.private { background: var(--secret); color: var(--paper); padding: .5rem .9rem;
+           border-radius: .4rem }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 th, td { text-align: left; padding: .35rem .7rem .35rem 0; border-bottom: 1px solid var(--line) }
 td.n, th.n { text-align: right } figure { margin: 1rem 0 } svg { max-width: 100%; height: auto }

@@ -97,6 +97,7 @@ def _way(way: Way, observed: Observed) -> dict[str, Any]:
     sharing = observed.sharing
     errors = sharing.errors
     known = errors[np.isfinite(errors)]
+    shown = [cell for cell in sharing.cells if cell is not None]
     return {
         **way._asdict(),
         "cells": list(sharing.cells),
@@ -109,6 +110,7 @@ def _way(way: Way, observed: Observed) -> dict[str, Any]:
         },
         "errors": _finite(errors),
         "mean_error": float(known.mean()) if len(known) else None,
+        "away": sum(cell == sharing.stream.model.place.grid.elsewhere_cell for cell in shown),
     }
 
 

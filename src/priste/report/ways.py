@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from priste.events import atoms
-from priste.mechanisms import Mechanism
+from priste.mechanisms import Mechanism, PlanarLaplace
+from priste.progress import Progress
 from priste.protection import Protect
 from priste.tracks.observer import Observed, Sharing, observe
 from priste.tracks.protect import ProtectedTrack, Stream
@@ -27,7 +28,8 @@ SILENT = Way(
 NOISE = Way(
     "noise",
     "Noise alone",
-    "Every fix is moved at random (planar Laplace). Fixes add up, and habits fill the gaps.",
+    "Every fix is moved at random, {km} on average (planar Laplace). Fixes add up, and habits fill "
+    "the gaps.",
 )
 PROTECTED = Way(
     "protected",
@@ -37,21 +39,28 @@ PROTECTED = Way(
 
 
 def usual_ways(
-    stream: Stream, protections: Sequence[Protect], noise: Mechanism
+    stream: Stream,
+    protections: Sequence[Protect],
+    noise: Mechanism,
+    progress: Progress | None = None,
 ) -> list[tuple[Way, Observed]]:
     """Return what an observer concludes from what people share today.
 
-    The noise is drawn from a seed: it is an example to look at, and is not released.
+    If `noise` is none that moves fixes by a distance, planar Laplace noise of 2 km is looked at. It
+    is drawn from a seed: it is an example to look at, and is not released.
     """
+    if not isinstance(noise, PlanarLaplace):
+        noise = PlanarLaplace(stream.model.place.grid, 1.0)
     zone = sorted({cell for p in protections for part in atoms(p.event) for cell in part.cells})
+    moved = NOISE._replace(sentence=NOISE.sentence.format(km=f"{2 / noise.budget:g} km"))
     sharings = [
         (RAW, Sharing.raw(stream)),
         (SILENT, Sharing.silent_in(stream, zone)),
-        (NOISE, Sharing.noisy(stream, noise, seed=0)),
+        (moved, Sharing.noisy(stream, noise, seed=0)),
     ]
-    return [(way, observe(sharing, protections)) for way, sharing in sharings]
+    return [(way, observe(sharing, protections, progress)) for way, sharing in sharings]
 
 
-def protected_way(track: ProtectedTrack) -> tuple[Way, Observed]:
+def protected_way(track: ProtectedTrack, progress: Progress | None = None) -> tuple[Way, Observed]:
     """Return what the same observer concludes from a protected day."""
-    return PROTECTED, observe(Sharing.protected(track), track.protections)
+    return PROTECTED, observe(Sharing.protected(track), track.protections, progress)

@@ -91,7 +91,9 @@ class Web:
         """Return the routes to what bearers of a role may do, the token in a header or the path."""
 
         async def handle(request: Request) -> Response:
-            return await answer(request, await self._bearer(request, role))
+            found = await answer(request, await self._bearer(request, role))
+            found.headers["cache-control"] = "no-store"
+            return found
 
         counted = self._counted(path.partition("/")[0], handle)
         allowed = list(methods) or ["GET"]

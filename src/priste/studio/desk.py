@@ -12,18 +12,24 @@ import pandas as pd
 
 from priste.errors import StudioError
 from priste.progress import Progress
+from priste.storage.limits import MAX_MODEL_BYTES
 from priste.studio.levels import HABITS, level
 from priste.studio.setting import SIMULATED, Setting
-from priste.tracks import Account, Model, as_track, clean, fit_model, load_model, read
+from priste.tracks import Account, LocalMap, Model, as_track, clean, fit_model, load_model, read
 from priste.tracks.model_file import write_model
+from priste.tracks.seen import days_seen
 from priste.tracks.steps import duration
+from priste.tracks.usual_area import Rectangle
 from priste.tracks.windows import day_start, zone
 
 MAX_SHOWN = 20_000
 """How many points of the tracks the page draws."""
 
-MAX_MODELS = 6
-"""How many models are remembered."""
+MAX_MODELS = 3
+"""How many models are remembered: one may have 200 MB."""
+
+WIDEST = 3.0
+"""How many times larger than the tracks a map may be, to have all places on it."""
 
 FEW_STEPS = 48
 """With more steps a day, a first look does not learn each step of the day by itself."""
@@ -33,7 +39,7 @@ class Desk:
     """The tracks and the models of one person."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock, self._adding = Lock(), Lock()
         self._sources: list[tuple[str, pd.DataFrame]] = []
         self._table: pd.DataFrame | None = None
         self.account: Account | None = None
@@ -49,7 +55,7 @@ class Desk:
 
     def add(self, name: str, table: pd.DataFrame) -> None:
         """Put a table beside the others; if it cannot be used, nothing has changed."""
-        with self._lock:
+        with self._adding:
             sources = [*self._sources, (name, table)]
             tables = [
                 each.assign(track=f"{i}/" + each["track"]) for i, (_, each) in enumerate(sources)
@@ -59,8 +65,9 @@ class Desk:
                 raise StudioError(f"no fix of {name!r} can be used:\n{account}")
             if "user" in kept and kept["user"].nunique() > 1:
                 raise StudioError("these are tracks of several people; load one person's at a time")
-            self._sources, self._table, self.account = sources, kept, account
-            self._forget()
+            with self._lock:
+                self._sources, self._table, self.account = sources, kept, account
+                self._forget()
 
     def clear(self) -> None:
         """Take everything off the table."""
@@ -68,9 +75,15 @@ class Desk:
             self._sources, self._table, self.account, self.given = [], None, None, None
             self._forget()
 
-    def open_model(self, path: Path | None) -> None:
-        """Use a model from a file instead of fitting one; None fits again."""
-        model = None if path is None else load_model(path)
+    def open_model(self, path: Path) -> None:
+        """Use a model from a file instead of fitting one."""
+        self._use(load_model(path))
+
+    def forget_model(self) -> None:
+        """Fit models again."""
+        self._use(None)
+
+    def _use(self, model: Model | None) -> None:
         with self._lock:
             self.given = model
             self._forget()
@@ -91,10 +104,11 @@ class Desk:
         found: dict[str, Any] = {"edition": self.edition, "sources": [], "days": [], "track": []}
         if self.given is not None:
             grid = self.given.place.grid
-            found["model"] = (
-                f"{grid.rows} × {grid.columns} cells of {grid.cell_size:.2g} km, steps of "
-                f"{duration(self.given.step)}, {self.given.time_zone}"
-            )
+            found["model"] = {
+                "words": f"{grid.rows} × {grid.columns} cells of {grid.cell_size:.2g} km, steps of "
+                f"{duration(self.given.step)}, {self.given.time_zone}",
+                "zone": self.given.time_zone,
+            }
         if self._table is None or self.account is None:
             return found
         days = self._days(time_zone).value_counts().sort_index()
@@ -126,8 +140,8 @@ class Desk:
         if setting.day != SIMULATED:
             return self.table[self._days(setting.time_zone).astype(str) == setting.day]
         last = self.table["time"].max() if self._table is not None else pd.Timestamp.now("UTC")
-        clock = model.clock(day_start(last, model.time_zone, later=1))
-        steps = pd.Timedelta(days=1) // model.step
+        begin, end = (day_start(last, model.time_zone, later=later) for later in (1, 2))
+        clock, steps = model.clock(begin), -((begin - end) // model.step)
         path = model.mobilities_from(clock.start)[0].sample(steps, seed=setting.seed)
         table = as_track(range(steps), path, model.place, clock)
         return table.dropna(subset=["latitude"]).drop(columns="away", errors="ignore")
@@ -136,6 +150,33 @@ class Desk:
         """Return the days to learn from, and whether the day itself is among them: the only one."""
         other = self.table[self._days(setting.time_zone).astype(str) != setting.day]
         return (self.table, True) if other.empty else (other, False)
+
+    def _has_seen(self, model: Model, setting: Setting) -> bool:
+        """Tell whether a model from a file was learned from the day."""
+        if setting.day == SIMULATED or self._table is None:
+            return False
+        day = date.fromisoformat(setting.day)
+        user = str(self._table["user"].iloc[0]) if "user" in self._table else None
+        return bool(days_seen(model.provenance, day, day, user))
+
+    @staticmethod
+    def _place(table: pd.DataFrame, setting: Setting) -> LocalMap:
+        """Return a map around the tracks; also around the places, unless they are far away."""
+        around = LocalMap.around(table, cells=setting.cells)
+        south, west, north, east = around.corners
+        reach = max(north - south, east - west)
+        for latitude, longitude in setting.points:
+            further = Rectangle(
+                min(south, latitude),
+                min(west, longitude),
+                max(north, latitude),
+                max(east, longitude),
+            )
+            if max(further.north - further.south, further.east - further.west) <= WIDEST * reach:
+                south, west, north, east = further
+        if (south, west, north, east) == around.corners:
+            return around
+        return LocalMap.within(south, west, north, east, cells=setting.cells)
 
     def known(self, fingerprint: str) -> Model | None:
         """Return the model with a fingerprint, if it is on the table."""
@@ -146,7 +187,7 @@ class Desk:
     def model(self, setting: Setting, progress: Progress) -> tuple[Model, bool]:
         """Return the model for a day, and whether it has seen it."""
         if self.given is not None:
-            return self.given, False
+            return self.given, self._has_seen(self.given, setting)
         table, seen = self.others(setting)
         key = (self.edition, setting.day, *setting.of_model)
         with self._lock:
@@ -156,11 +197,12 @@ class Desk:
         chosen = dict(level(HABITS, setting.habits, "the habits").value)
         if chosen:
             phases = pd.Timedelta(days=1) // setting.step
-            chosen["time_of_day"] = phases <= FEW_STEPS
+            size = 8 * phases * (setting.cells + 1) ** 2
+            chosen["time_of_day"] = phases <= FEW_STEPS and size <= MAX_MODEL_BYTES
         model = fit_model(
             table,
             step=setting.step,
-            cells=setting.cells,
+            place=self._place(table, setting),
             time_zone=setting.time_zone,
             progress=progress,
             **chosen,

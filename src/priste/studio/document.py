@@ -5,6 +5,8 @@ cannot draw (cells, patterns, expressions, windows with moments) is kept as it w
 """
 
 from collections.abc import Mapping
+from datetime import time
+from itertools import chain, count
 from typing import Any
 
 import tomli_w
@@ -12,9 +14,9 @@ import tomli_w
 from priste.errors import EventsFileError, StudioError
 from priste.storage.limits import MAX_EVENTS_BYTES, MAX_NAMED, at_most
 from priste.tracks import plain_toml
-from priste.tracks.fields import tables
+from priste.tracks.fields import field, in_field, only, tables
 from priste.tracks.names import checked
-from priste.tracks.windows import DAYS
+from priste.tracks.windows import DAYS, zone
 
 Week = list[list[int]]
 """The painted hours of each day, Monday first."""
@@ -57,10 +59,10 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
         windows = windows_of(secret["week"])
         if not windows:
             raise StudioError(f"the secret {name!r} has no hours; paint some")
-        names = [name if len(windows) == 1 else f"{name} {i + 1}" for i in range(len(windows))]
-        for each, window in zip(names, windows, strict=True):
-            _refuse_taken(each, made["windows"], "window")
-            made["windows"][each] = window
+        names = []
+        for window in windows:
+            names.append(_free(name, made["windows"]))
+            made["windows"][names[-1]] = window
         made["events"][name] = {
             "kind": "presence",
             "region": secret["place"],
@@ -72,6 +74,12 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
     return {part: table for part, table in made.items() if table}
 
 
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """Return a name that nothing else has."""
+    others = (f"{name} {number}" for number in count(2))
+    return next(each for each in chain([name], others) if each not in taken)
+
+
 def _refuse_taken(name: str, others: Mapping[str, Any], what: str) -> None:
     if name in others:
         raise StudioError(f"there are two of the name {name!r}; give one {what} another")
@@ -81,25 +89,33 @@ def from_text(content: bytes) -> dict[str, Any]:
     """Return what the page shows of an events file."""
     at_most(len(content), MAX_EVENTS_BYTES, "the bytes of the file", "shorten it", StudioError)
     file = plain_toml.parsed(content, "the events file", EventsFileError)
+    only(file, "the file", ("time_zone", "regions", "windows", "events"))
     regions, windows, events = (
         dict(tables(file, part)) for part in ("regions", "windows", "events")
     )
+    for name, region in regions.items():
+        if set(region) == {"circle"}:
+            for number in ("latitude", "longitude", "radius_km"):
+                field(region["circle"], f"regions.{name}.circle", number, float)
+        if set(region) == {"polygon"} and not _is_ring(region["polygon"]):
+            raise EventsFileError(f"regions.{name}.polygon must be a list of corners")
     places = {
         name: table
         for name, table in regions.items()
         if len(table) == 1 and set(table) <= {*_DRAWN}
     }
-    secrets = []
+    secrets, drawn = [], set[str]()
     for name, table in list(events.items()):
-        used = table.get("window", [])
-        names = [used] if isinstance(used, str) else used
-        week = week_of([windows.get(each) for each in names])
-        plain = set(table) == {"kind", "region", "window", "epsilon"}
-        if not plain or table["kind"] != "presence" or table["region"] not in places or not week:
+        names = _listed(table.get("window"))
+        week = week_of([windows.get(each) if isinstance(each, str) else None for each in names])
+        plain = set(table) == {"kind", "region", "window", "epsilon"} and week is not None
+        if not plain or table["kind"] != "presence" or str(table["region"]) not in places:
             continue
+        field(table, f"events.{name}", "epsilon", float)
         secrets.append(
             {"name": name, "place": table["region"], "week": week, "epsilon": table["epsilon"]}
         )
+        drawn.update(names)
         del events[name]
     still_used = {str(each) for table in events.values() for each in _listed(table.get("window"))}
     kept = {
@@ -107,16 +123,28 @@ def from_text(content: bytes) -> dict[str, Any]:
         "windows": {
             name: table
             for name, table in windows.items()
-            if name in still_used or week_of([table]) is None
+            if name in still_used or name not in drawn
         },
         "events": events,
     }
     return {
-        "time_zone": file.get("time_zone", "UTC"),
+        "time_zone": str(in_field("time_zone", zone, file["time_zone"]))
+        if "time_zone" in file
+        else None,
         "places": [{"name": name, **table} for name, table in places.items()],
         "secrets": secrets,
         "kept": tomli_w.dumps({part: table for part, table in kept.items() if table}),
     }
+
+
+def _is_ring(value: Any) -> bool:
+    """Tell whether something is a list of corners (longitude, latitude)."""
+    return (
+        isinstance(value, list)
+        and len(value) >= 3
+        and all(isinstance(corner, list) and len(corner) == 2 for corner in value)
+        and all(isinstance(number, int | float) for corner in value for number in corner)
+    )
 
 
 def _listed(value: Any) -> list[Any]:
@@ -153,11 +181,16 @@ def week_of(windows: list[Any]) -> Week | None:
     """Return the painted hours of windows; None if the page cannot paint them."""
     week: list[set[int]] = [set() for _ in DAYS]
     for window in windows:
-        if not isinstance(window, dict) or not set(window) <= {"from", "to", "days"}:
+        if not isinstance(window, dict) or not {"from", "to"} <= set(window) <= {
+            "from",
+            "to",
+            "days",
+        }:
             return None
-        begin, end = _hour(window.get("from", "00:00")), _hour(window.get("to", "24:00"))
-        days = window.get("days", DAYS)
-        if begin is None or end is None or begin >= end or not set(days) <= {*DAYS}:
+        begin, end, days = _hour(window["from"]), _hour(window["to"]), window.get("days", DAYS)
+        if begin is None or end is None or begin >= end or not isinstance(days, list | tuple):
+            return None
+        if not all(day in DAYS for day in days):
             return None
         for day in days:
             week[DAYS.index(day)].update(range(begin, end))
@@ -166,8 +199,8 @@ def week_of(windows: list[Any]) -> Week | None:
 
 def _hour(value: object) -> int | None:
     """Return a whole hour; None for anything else."""
-    text = str(value)[:5]
-    hour, _, minutes = text.partition(":")
-    if not (hour.isdecimal() and minutes == "00" and int(hour) <= 24):
+    text = value.isoformat() if isinstance(value, time) else str(value)
+    hour, _, rest = text.partition(":")
+    if not (hour.isdecimal() and rest in ("00", "00:00") and int(hour) <= 24):
         return None
     return int(hour)

@@ -46,19 +46,21 @@ class Guard:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        refusal = self._refusal(Headers(scope=scope))
+        refusal = self._refusal(scope["path"], Headers(scope=scope))
         if refusal:
             await PlainTextResponse(refusal + "\n", 403)(scope, receive, guarded)
         else:
             await self._app(scope, receive, guarded)
 
-    def _refusal(self, headers: Headers) -> str:
+    def _refusal(self, path: str, headers: Headers) -> str:
         host = headers.get("host", "").lower()
         if self._hosts is not None and host not in self._hosts:
             return "the studio answers to its own address alone"
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host:
+        foreign = origin is not None and urlsplit(origin).netloc.lower() != host
+        if foreign and self._hosts is not None:  # behind a proxy, the host is another
             return "another site cannot ask the studio"
-        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            return "another site cannot ask the studio"
+        followed = headers.get("sec-fetch-mode") == "navigate" and "/api/" not in path
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not followed:
+            return "another site cannot ask the studio"  # a link may lead to the page
         return ""

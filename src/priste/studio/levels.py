@@ -48,9 +48,17 @@ NOISES = (
     Level(
         "none", "None", "Only the secrets are protected; elsewhere you may be shown exactly.", None
     ),
-    Level("street", "A few streets", "Every place is also moved by 250 m on average.", 8.0),
-    Level("district", "A district", "Every place is also moved by 2 km on average.", 1.0),
-    Level("town", "A town", "Every place is also moved by 10 km on average.", 0.2),
+    Level(
+        "street", "A few streets", "Each fix is first blurred by noise of 250 m on average.", 8.0
+    ),
+    Level("district", "A district", "Each fix is first blurred by noise of 2 km on average.", 1.0),
+    Level(
+        "town",
+        "A town",
+        "Each fix is first blurred by noise of 10 km on average. What is shown is then the "
+        "likeliest place, so it may still be close to you if your habits give you away.",
+        0.2,
+    ),
 )
 
 HABITS = (

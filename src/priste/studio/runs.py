@@ -41,6 +41,11 @@ class Run:
         """Ask the run to end; it does at its next word."""
         self._stop.set()
 
+    def forget(self) -> None:
+        """Stop, and let go of everything that was found."""
+        self.stop()
+        self.files, self.result = {}, b"null"
+
     def begin(self, phase: str) -> Callable[[float], None]:
         """Begin a part of the work, and return what to call with the share done."""
         self.phase = phase
@@ -87,21 +92,30 @@ class Runs:
         run = Run(str(next(self._numbers)), kind)
         self._runs[run.name] = run
         while len(self._runs) > MAX_KEPT:
-            self._runs.pop(next(iter(self._runs))).stop()
-        threading.Thread(target=_work, args=(run, work), name=f"studio-{kind}", daemon=True).start()
+            self._runs.pop(next(iter(self._runs))).forget()
+        threading.Thread(
+            target=self._work, args=(run, work), name=f"studio-{kind}", daemon=True
+        ).start()
         return run
+
+    def _work(self, run: Run, work: Work) -> None:
+        _done(run, work)
+        if run.state == "done":  # what it replaces may hold a large model
+            for other in list(self._runs.values()):
+                if other.kind == run.kind and int(other.name) < int(run.name):
+                    other.forget()
 
     def get(self, name: str) -> Run | None:
         """Return a run, if it is remembered."""
         return self._runs.get(name)
 
-    def stop(self) -> None:
-        """Stop all runs."""
-        for run in self._runs.values():
-            run.stop()
+    def clear(self) -> None:
+        """Stop all runs, and forget them."""
+        while self._runs:
+            self._runs.popitem()[1].forget()
 
 
-def _work(run: Run, work: Work) -> None:
+def _done(run: Run, work: Work) -> None:
     with suppress(OSError, AttributeError):  # answering the page, or a gateway's steps, go first
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
     try:

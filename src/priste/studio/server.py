@@ -40,22 +40,21 @@ def serve(port: int, *, browser: bool, say: Callable[[str], None]) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
+            timeout_graceful_shutdown=2,
             ws="none",
             lifespan="off",
         )
         address = f"http://{HOST}:{port}/#{token}"
-        if browser:
-            say(f"The studio is open in your browser. It runs on this machine alone, port {port}.")
-            _open(address, Path(folder))
-        else:
-            say(f"Open {address}")
+        say(f"Open {address}")
         say("Whoever has this address can look at what you load. End with Ctrl-C.")
+        if browser:
+            leading_to(address, Path(folder) / "studio.html")
+            webbrowser.open((Path(folder) / "studio.html").as_uri())
         uvicorn.Server(settings).run(sockets=[listening])
 
 
-def _open(address: str, folder: Path) -> None:
-    """Open a browser on a file that leads to the address: others can see what a browser is told."""
-    page = folder / "studio.html"
+def leading_to(address: str, page: Path) -> None:
+    """Write a page that leads to an address: others can see what a browser is asked to open."""
     page.touch(mode=0o600)
     page.write_text(
         f"<!doctype html><meta charset=utf-8><title>PriSTE</title><meta name=referrer "
@@ -63,4 +62,3 @@ def _open(address: str, folder: Path) -> None:
         f'<a href="{address}">Open the studio</a>',
         encoding="utf-8",
     )
-    webbrowser.open(page.as_uri())

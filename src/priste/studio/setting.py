@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from priste.checks import shown
 from priste.errors import StudioError
+from priste.storage.limits import refusing
 from priste.studio.document import to_tables
 from priste.studio.levels import HABITS, NOISES, OBSERVERS, Level, level
 from priste.tracks.windows import zone
@@ -37,7 +39,25 @@ class Setting:
     @property
     def of_model(self) -> tuple[Any, ...]:
         """What a model depends on, besides the tracks and the day."""
-        return self.time_zone, self.step, self.cells, self.habits
+        return self.time_zone, self.step, self.cells, self.habits, *self.points
+
+    @cached_property
+    def points(self) -> list[tuple[float, float]]:
+        """Latitude and longitude of what the places reach to, roughly."""
+        found: list[tuple[float, float]] = []
+        for region in self.tables.get("regions", {}).values():
+            circle = region.get("circle")
+            if isinstance(circle, Mapping):
+                reach = float(circle["radius_km"]) / 100  # of a degree, and some more
+                found += [
+                    (
+                        float(circle["latitude"]) + dy * reach,
+                        float(circle["longitude"]) + dx * reach,
+                    )
+                    for dx, dy in ((-1, -1), (1, 1))
+                ]
+            found += [(float(y), float(x)) for x, y in region.get("polygon", [])]
+        return found
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> "Setting":
@@ -53,7 +73,7 @@ class Setting:
         if not isinstance(document, Mapping):
             raise StudioError("the page asks with its places and secrets")
         seed = asked.get("seed", 0)
-        return cls(
+        setting = cls(
             str(zone(asked.get("time_zone", "UTC"))),
             pd.Timedelta(minutes=step),
             int(cells),
@@ -64,3 +84,6 @@ class Setting:
             level(NOISES, asked.get("noise", "district"), "the noise"),
             to_tables(document),
         )
+        with refusing("a place is a circle or a polygon of numbers", StudioError):
+            len(setting.points)
+        return setting

@@ -3,7 +3,10 @@
 import asyncio
 import json
 import logging
+import re
+import secrets
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +25,8 @@ from priste.demo import EVENTS as EXAMPLE_EVENTS
 from priste.demo import ZONE as EXAMPLE_ZONE
 from priste.demo import city_days
 from priste.errors import PristeError, StudioError
+from priste.events import Withheld
+from priste.protection import Protect
 from priste.report.component import FOLDER as VIEWS
 from priste.report.land import land_around
 from priste.storage.limits import MAX_EVENTS_BYTES, MAX_MARKUP_BYTES, at_most, refusing
@@ -44,6 +49,9 @@ MAX_UPLOAD = MAX_MARKUP_BYTES
 """The bytes of a file that the page sends."""
 
 PAGE = Path(__file__).parent / "web"
+IDLE_SECONDS = 3600.0
+"""How long a gateway keeps what somebody has loaded and does not look at."""
+
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 
 Authorise = Callable[[Request], Awaitable[str | None]]
@@ -57,6 +65,12 @@ class Table:
 
     def __init__(self) -> None:
         self.desk, self.runs = Desk(), Runs()
+        self.used = time.monotonic()
+
+    def clear(self) -> None:
+        """Take everything away."""
+        self.runs.clear()
+        self.desk.clear()
 
 
 class Studio:
@@ -75,6 +89,7 @@ class Studio:
             self._route("/clear", self._clear, "POST"),
             self._route("/example", self._example, "POST"),
             self._route("/model", self._open_model, "POST"),
+            self._route("/model/forget", self._forget_model, "POST"),
             self._route("/events/write", self._write_events, "POST"),
             self._route("/events/read", self._read_events, "POST"),
             self._route("/certificate", self._certificate, "POST"),
@@ -97,9 +112,9 @@ class Studio:
             if who is None:
                 return _refused("open the studio anew: this page has no token for it", 401)
             try:
-                return await answer(request, self._tables.setdefault(who, Table()))
+                return await answer(request, self._table(who))
             except PristeError as problem:
-                return _refused(str(problem), 400)
+                return _refused(in_words_of_the_page(str(problem)), 400)
             except ClientDisconnect:
                 return Response(status_code=400)
             except Exception as problem:  # its text may hold what is private
@@ -107,6 +122,17 @@ class Studio:
                 return _refused(f"something went wrong ({type(problem).__name__})", 500)
 
         return Route(path, handle, methods=[method])
+
+    def _table(self, who: str) -> Table:
+        """Return the table of somebody; those that nobody has used for long are cleared."""
+        now = time.monotonic()
+        for name, table in list(self._tables.items()):
+            if self._account and now - table.used > IDLE_SECONDS:
+                table.clear()
+                del self._tables[name]
+        table = self._tables.setdefault(who, Table())
+        table.used = now
+        return table
 
     # what lies on the table
 
@@ -141,30 +167,30 @@ class Studio:
             try:
                 await asyncio.to_thread(table.desk.add_file, name, path, zone)
             except PristeError as problem:
-                raise StudioError(str(problem).replace(path.name, name)) from None
+                told = str(problem).replace(path.name, name)
+                raise StudioError(told if name in told else f"{name}: {told}") from None
         return await self._summary(request, table)
 
     async def _clear(self, request: Request, table: Table) -> Response:
-        table.runs.stop()
-        table.desk.clear()
+        await asyncio.to_thread(table.clear)
         return await self._summary(request, table)
 
     async def _example(self, request: Request, table: Table) -> Response:  # noqa: ARG002
         def load() -> None:
-            table.desk.clear()
+            table.clear()
             table.desk.add(EXAMPLE_NAME, city_days(EXAMPLE_SEED))
 
-        table.runs.stop()
         await asyncio.to_thread(load)
         found = await asyncio.to_thread(table.desk.summary, EXAMPLE_ZONE)
-        return JSONResponse(found | {"document": document.from_text(EXAMPLE_EVENTS.encode())})
+        return JSONResponse(found | {"document": _page_of(EXAMPLE_EVENTS.encode())})
 
     async def _open_model(self, request: Request, table: Table) -> Response:
-        if request.headers.get("content-length") == "0":
-            await asyncio.to_thread(table.desk.open_model, None)
-        else:
-            async with _received(request, MAX_UPLOAD, ".npz") as path:
-                await asyncio.to_thread(table.desk.open_model, path)
+        async with _received(request, MAX_UPLOAD, ".npz") as path:
+            await asyncio.to_thread(table.desk.open_model, path)
+        return await self._summary(request, table)
+
+    async def _forget_model(self, request: Request, table: Table) -> Response:
+        await asyncio.to_thread(table.desk.forget_model)
         return await self._summary(request, table)
 
     # files
@@ -174,7 +200,8 @@ class Studio:
         return PlainTextResponse(document.to_text(asked), media_type="application/toml")
 
     async def _read_events(self, request: Request, table: Table) -> Response:  # noqa: ARG002
-        return JSONResponse(document.from_text(await _bytes(request, MAX_EVENTS_BYTES)))
+        content = await _bytes(request, MAX_EVENTS_BYTES)
+        return JSONResponse(await asyncio.to_thread(_page_of, content))
 
     async def _certificate(self, request: Request, table: Table) -> Response:
         """Read a certificate, and check it if the model it was made with is on the table."""
@@ -184,7 +211,7 @@ class Studio:
             "sentences": list(certificate.sentences()),
             "verdicts": None,
         }
-        model = table.desk.known(certificate.model)
+        model = await asyncio.to_thread(table.desk.known, certificate.model)
         if model is not None and certificate.link is None:
             found = await asyncio.to_thread(certificate.check, model)
             told["verdicts"] = [
@@ -213,7 +240,11 @@ class Studio:
         return JSONResponse(table.runs.start(kind, work).status())
 
     async def _status(self, request: Request, table: Table) -> Response:
-        return JSONResponse(_run(request, table).status())
+        run = table.runs.get(request.path_params["run"])
+        if run is None:  # cleared, while the page was on its way to ask
+            return JSONResponse({"run": request.path_params["run"], "state": "stopped"})
+        status = run.status()
+        return JSONResponse(status | {"problem": in_words_of_the_page(status["problem"])})
 
     async def _result(self, request: Request, table: Table) -> Response:
         return Response(_run(request, table).result, media_type="application/json")
@@ -232,6 +263,21 @@ class Studio:
 
 
 _WORKS = {"watch": watch, "protect": protect}
+
+_OPTION = re.compile(r" ?\((?:[^()]*, )?--[^()]*\)")
+
+
+def in_words_of_the_page(message: str) -> str:
+    """Return a message without the options of the command, which the page does not have."""
+    return _OPTION.sub("", message)
+
+
+def _page_of(content: bytes) -> dict[str, Any]:
+    """Return what the page shows of an events file, and what each ε means."""
+    page = document.from_text(content)
+    for secret in page["secrets"]:
+        secret["words"] = in_words(Protect(Withheld(), secret["epsilon"]).epsilon)
+    return page
 
 
 def _run(request: Request, table: Table) -> Run:
@@ -291,7 +337,7 @@ async def _received(request: Request, most: int, suffix: str) -> AsyncIterator[P
     """Give a file with the body of a request, for as long as it is needed; only we can read it."""
     safe = suffix if suffix.isascii() and suffix[1:].isalnum() and len(suffix) < 12 else ""
     with tempfile.TemporaryDirectory(prefix="priste-") as folder:
-        path, size = Path(folder) / f"file{safe}", 0
+        path, size = Path(folder) / f"upload-{secrets.token_hex(8)}{safe}", 0
         with path.open("wb") as file:
             async for part in request.stream():
                 size += len(part)

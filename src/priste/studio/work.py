@@ -25,13 +25,14 @@ from priste.studio.setting import Setting
 from priste.tracks import Model, ProtectedTrack, Stream, protect_track
 from priste.tracks.certificate_file import to_text
 from priste.tracks.events_file import Reader
+from priste.tracks.events_remarks import absent_events, grown_regions, hours_of_other_zones
 from priste.tracks.files import write_as
 from priste.tracks.names import escaped
 from priste.tracks.observer import Observed
 
 SEEN = (
-    "Only this one day is there to learn from, so the observer is taken to know it. Load more days "
-    "for a true picture."
+    "The habits were learned from this very day, so the observer is taken to know it. Load more "
+    "days for a true picture, or open a model of other days."
 )
 
 
@@ -42,6 +43,9 @@ class Case(NamedTuple):
     table: pd.DataFrame
     stream: Stream
     protections: tuple[Protect, ...]
+    asked: tuple[Protect, ...]
+    """All that is ever secret, without saying what it is."""
+    remarks: list[str]
     seen: bool
 
 
@@ -52,19 +56,28 @@ def case_of(desk: Desk, setting: Setting, progress: Progress) -> Case:
     if table.empty:
         raise StudioError("there is no fix on that day; choose another")
     stream = Stream.of(table, model)
-    return Case(model, table, stream, protections_of(setting, stream), seen)
+    file = events_of(setting, stream)
+    if file is None:
+        return Case(model, table, stream, (), (), [SEEN] * seen, seen)
+    protections = tuple(file.protections())
+    remarks = [SEEN] * seen
+    remarks += [
+        f"“{escaped(name)}” cannot happen on this day: none of its hours is on it. It is not shown."
+        for name in absent_events(file)
+    ]
+    remarks += [*hours_of_other_zones(file, model.time_zone), *grown_regions(file)]
+    return Case(model, table, stream, protections, tuple(file.asked()), remarks, seen)
 
 
-def protections_of(setting: Setting, stream: Stream) -> tuple[Protect, ...]:
-    """Return what is secret about a day; nothing, if no secret has been drawn."""
+def events_of(setting: Setting, stream: Stream) -> Reader | None:
+    """Return what the page says is secret, for a day; None if it says nothing."""
     for name, region in setting.tables.get("regions", {}).items():
         if "geojson" in region:
             raise StudioError(f"the place {escaped(name)!r} is in another file; draw it instead")
     if not any("epsilon" in event for event in setting.tables.get("events", {}).values()):
-        return ()
+        return None
     place, clock = stream.model.place, stream.clock
-    tables = copy.deepcopy(setting.tables)
-    return tuple(Reader(tables, Path(), place, clock, stream.n_steps).protections())
+    return Reader(copy.deepcopy(setting.tables), Path(), place, clock, stream.n_steps)
 
 
 def noise_of(setting: Setting, model: Model) -> GridMechanism:
@@ -78,8 +91,7 @@ def watch(desk: Desk, setting: Setting) -> Callable[[Run], None]:
 
     def work(run: Run) -> None:
         case = case_of(desk, setting, run.begin("learning the habits"))
-        run.begin("following the observer")
-        _tell(run, case, _usual(case, setting))
+        _tell(run, case, _usual(case, setting, run.begin("following the observer")))
 
     return work
 
@@ -90,16 +102,18 @@ def protect(desk: Desk, setting: Setting) -> Callable[[Run], None]:
     def work(run: Run) -> None:
         case = case_of(desk, setting, run.begin("learning the habits"))
         track = _protected(case, setting, run.begin("protecting"))
-        run.begin("following the observer")
+        report = run.begin("following the observer")
+        hidden = track.certificate.without_events(case.asked)
         run.files |= {
             "certificate.json": lambda: to_text(track.certificate).encode(),
+            "hidden.certificate.json": lambda: to_text(hidden).encode(),
             "track.gpx": lambda: _written(track, ".gpx"),
             "track.csv": lambda: _written(track, ".csv"),
         }
         _tell(
             run,
             case,
-            [*_usual(case, setting), protected_way(track)],
+            [*_usual(case, setting, report), protected_way(track, report)],
             sentences=list(track.certificate.sentences()),
             accuracy=track.accuracy.rows(),
         )
@@ -154,8 +168,9 @@ def _protected(case: Case, setting: Setting, progress: Progress) -> ProtectedTra
     )
 
 
-def _usual(case: Case, setting: Setting) -> list[tuple[Way, Observed]]:
-    return usual_ways(case.stream, case.protections, noise_of(setting, case.model))
+def _usual(case: Case, setting: Setting, progress: Progress) -> list[tuple[Way, Observed]]:
+    noise = noise_of(setting, case.model)
+    return usual_ways(case.stream, case.protections, noise, progress)
 
 
 def _tell(run: Run, case: Case, ways: Sequence[tuple[Way, Observed]], **more: Any) -> None:
@@ -167,7 +182,7 @@ def _tell(run: Run, case: Case, ways: Sequence[tuple[Way, Observed]], **more: An
     run.tell(
         {
             "picture": picture(case.stream, case.protections, ways),
-            "remarks": [SEEN] if case.seen else [],
+            "remarks": case.remarks,
             "files": sorted(run.files),
             **more,
         }
@@ -199,4 +214,8 @@ def _numbers(case: Case, ways: Sequence[tuple[Way, Observed]]) -> bytes:
         for way, observed in ways
         for name, odds in observed.odds.items()
     ]
-    return pd.concat(parts).to_csv(index=False).encode() if parts else b"time,way,secret,odds\n"
+    return (
+        pd.concat(parts).to_csv(index=False).encode()
+        if parts
+        else b"time,way,secret,odds,error_km\n"
+    )

@@ -76,10 +76,7 @@ def read_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -
 
 def asked_events(path: str | Path, place: LocalMap, clock: Clock) -> list[Protect]:
     """Return all that a file ever protects, without saying what it is."""
-    file = Reader.of(path, place, clock, 1)
-    return [
-        file.protection(name, table, name, Withheld()) for name, table in file.protected.items()
-    ]
+    return Reader.of(path, place, clock, 1).asked()
 
 
 class Reader:
@@ -118,6 +115,10 @@ class Reader:
     def protected(self) -> dict[str, Any]:
         """The tables of the events that have an epsilon."""
         return {name: table for name, table in self.events.items() if "epsilon" in table}
+
+    def asked(self) -> list[Protect]:
+        """Return all that is ever protected, without saying what it is."""
+        return [self.protection(n, table, n, Withheld()) for n, table in self.protected.items()]
 
     def protections(self) -> list[Protect]:
         """Return what is protected."""

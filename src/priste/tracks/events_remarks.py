@@ -2,29 +2,23 @@
 
 import math
 from datetime import datetime
-from pathlib import Path
 
 import pandas as pd
 
 from priste.tracks.events_file import Reader
 from priste.tracks.fields import field
-from priste.tracks.places import LocalMap
-from priste.tracks.steps import Clock
 
 _MUCH = 10.0  # times the area of a circle
 
 
-def absent_events(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[str]:
+def absent_events(file: Reader) -> list[str]:
     """Return the names of protected events that cannot happen during a stream."""
-    file = Reader.of(path, place, clock, n_steps)
     return [name for name in file.protected if isinstance(file.event(name), bool)]
 
 
-def hours_of_other_zones(
-    path: str | Path, place: LocalMap, clock: Clock, n_steps: int, time_zone: str
-) -> list[str]:
+def hours_of_other_zones(file: Reader, time_zone: str) -> list[str]:
     """Return a remark on each window with hours in a zone where it is another time than in ours."""
-    file, remarks = Reader.of(path, place, clock, n_steps), []
+    remarks = []
     used: set[str] = set()
     for table in file.events.values():
         given = table.get("window", [])
@@ -33,7 +27,7 @@ def hours_of_other_zones(
         window = file.window(name)
         if window.opens is None or window.closes is None:
             continue
-        day = clock.start.tz_convert(window.time_zone).date()
+        day = file.clock.start.tz_convert(window.time_zone).date()
         ends = [
             pd.Timestamp(datetime.combine(day, hour), tz=window.time_zone)
             for hour in (window.opens, window.closes)
@@ -47,14 +41,14 @@ def hours_of_other_zones(
     return remarks
 
 
-def grown_regions(path: str | Path, place: LocalMap, clock: Clock, n_steps: int) -> list[str]:
+def grown_regions(file: Reader) -> list[str]:
     """Return a remark on each circle that is protected as a far larger area: whole cells."""
-    file, remarks = Reader.of(path, place, clock, n_steps), []
+    remarks = []
     for name, table in file.regions.items():
         circle = table.get("circle")
         if not isinstance(circle, dict):
             continue
-        cells, size = file.region(name, f"regions.{name}"), place.grid.cell_size
+        cells, size = file.region(name, f"regions.{name}"), file.place.grid.cell_size
         radius = field(circle, f"regions.{name}.circle", "radius_km", float)
         if len(cells) * size**2 > _MUCH * math.pi * radius**2:
             number = f"{len(cells)} cells" if len(cells) > 1 else "a cell"

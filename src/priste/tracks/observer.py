@@ -12,6 +12,7 @@ import numpy as np
 
 from priste.checks import Array
 from priste.mechanisms import Mechanism
+from priste.progress import Progress
 from priste.protection import Protect, names_of
 from priste.quantify import posterior_odds, prior_odds
 from priste.randomness import Randomness
@@ -122,8 +123,11 @@ class Observed:
         return f"<Observed: {len(self.odds)} events over {len(self.whereabouts)} steps (private)>"
 
 
-def observe(sharing: Sharing, protections: Sequence[Protect]) -> Observed:
+def observe(
+    sharing: Sharing, protections: Sequence[Protect], progress: Progress | None = None
+) -> Observed:
     """Return what an observer who believes the model concludes from a shared day."""
+    report = progress or (lambda _: None)
     stream, columns = sharing.stream, sharing.columns
     mobility = stream.model.mobilities_from(stream.clock.start)[0]
     rows, belief, explained = [], Whereabouts.start([mobility], None), len(columns)
@@ -133,8 +137,10 @@ def observe(sharing: Sharing, protections: Sequence[Protect]) -> Observed:
             explained = min(explained, step)
         belief = belief.observe([mobility], column)
         rows.append(belief.cells([mobility]))
+        report((step + 1) / len(columns))
     before, odds = {}, {}
     for name, protection in zip(names_of(protections), protections, strict=True):
+        report(1.0)
         before[name] = prior_odds(protection.event, mobility)
         odds[name] = np.full(len(columns), np.nan)
         odds[name][:explained] = posterior_odds(protection.event, mobility, columns[:explained])

@@ -22,7 +22,7 @@ from priste.tracks.accuracy import Accuracy, accuracy_of, distances_to
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.certificate import Certificate
 from priste.tracks.certificate_file import digest_of
-from priste.tracks.events_file import asked_events, read_events
+from priste.tracks.events_file import Reader, asked_events, read_events
 from priste.tracks.events_remarks import absent_events, grown_regions, hours_of_other_zones
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
@@ -110,14 +110,17 @@ class Stream:
         """Return the names of the events of a file that cannot happen during this stream."""
         if not isinstance(events, str | Path):
             return ()
-        return tuple(absent_events(events, self.model.place, self.clock, self.n_steps))
+        return tuple(absent_events(self._read(events)))
 
     def remarks(self, events: Events) -> list[str]:
         """Return what to say about windows in another zone and circles smaller than cells."""
         if not isinstance(events, str | Path):
             return []
-        about = events, self.model.place, self.clock, self.n_steps
-        return [*hours_of_other_zones(*about, self.model.time_zone), *grown_regions(*about)]
+        file = self._read(events)
+        return [*hours_of_other_zones(file, self.model.time_zone), *grown_regions(file)]
+
+    def _read(self, events: str | Path) -> Reader:
+        return Reader.of(events, self.model.place, self.clock, self.n_steps)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -390,16 +390,16 @@ const PristeViews = (() => {
       this.picture = picture;
       const last = picture.times.length - 1;
       const step = this.step === null ? this.first() : Math.min(this.step, last);
-      this.box.replaceChildren();
-      this.maps.clear();
-      this.curves.forEach((curve) => curve.destroy());
+      this.clear();
+      this.picture = picture;
       const sides = element("div", { class: "priste-ways" });
       this.captions = new Map();
       const boxes = picture.ways.map((way) => {
         const box = element("div", { class: "priste-map" });
         const caption = element("p", { class: "priste-caption" });
         this.captions.set(way.key, caption);
-        const price = way.mean_error === null ? "" : ` Mean error ${km(way.mean_error)}.`;
+        const away = way.away ? `, and away ${way.away} ${way.away === 1 ? "time" : "times"}` : "";
+        const price = way.mean_error === null ? "" : ` Mean error ${km(way.mean_error)}${away}.`;
         sides.append(
           element(
             "section",
@@ -448,6 +448,16 @@ const PristeViews = (() => {
       this.at(step);
       this.draw(step); // at once, for a printer does not wait
     }
+    clear() {
+      this.stop();
+      cancelAnimationFrame(this.frame);
+      this.picture = null;
+      for (const each of this.maps.values()) each.map.remove();
+      this.maps.clear();
+      this.curves.forEach((curve) => curve.destroy());
+      this.curves = [];
+      this.box.replaceChildren();
+    }
     key() {
       const names = this.picture.ways.map((way) =>
         element("span", { class: `priste-key priste-${way.key}` }, element("i", {}), way.name));
@@ -486,9 +496,9 @@ const PristeViews = (() => {
         this.maps.get(way.key).at(step);
         const [cells, shares] = way.where[step];
         const best = cells[shares.indexOf(Math.max(...shares))];
-        const where = best === picture.place.elsewhere ? "off the map" : "in one cell";
+        const where = best === picture.place.elsewhere ? "off the map" : "the likeliest cell";
         this.captions.get(way.key).textContent = shares.length
-          ? `The observer is ${share(shares)} % sure you are ${where}.`
+          ? `The observer gives ${share(shares)} % to ${where}.`
           : "The observer has hardly an idea where you are.";
       }
       this.tell(step);
@@ -543,18 +553,20 @@ const PristeViews = (() => {
     }
     show(found) {
       if (!found) return;
+      if (this.map) this.map.remove();
       this.found = found;
       const box = element("div", { class: "priste-map priste-large" });
       const total = found.counts.reduce((sum, count) => sum + count, 0);
       const most = Math.max(1, ...found.counts);
       this.box.replaceChildren(
         box,
-        element("p", { class: "priste-legend" }, element("span", { class: "key-heat" }), "released, the darker the more often ",
+        element("p", { class: "priste-legend" }, element("span", { class: "key-heat" }), "released, the stronger the more often ",
           ...(found.secret.length ? [element("span", { class: "key-secret" }), "secret places"] : [])),
       );
       const away = found.counts[found.cells.indexOf(found.place.elsewhere)] || 0;
       if (away) this.box.append(element("p", { class: "priste-small" }, `Released as away: ${away} of ${total} times.`));
       const map = baseMap(box, "The released places");
+      this.map = map;
       map.fitBounds(bounds(found.place), { padding: [4, 4] });
       addLand(map, found.place.land);
       const cells = new Cells(found.place).addTo(map);

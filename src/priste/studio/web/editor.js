@@ -2,7 +2,11 @@
 "use strict";
 
 const PristeEditor = (() => {
-  const { baseMap, addLand, bounds, Cells, colour, onRepaint } = PristeViews;
+  const { baseMap, addLand, bounds, Cells, colour, element, onRepaint } = PristeViews;
+  const TITLES = {
+    drawPolyButton: "Draw a shape", drawCircleButton: "Draw a circle", drawRectButton: "Draw a rectangle",
+    editButton: "Reshape places", dragButton: "Move places", deleteButton: "Remove places",
+  };
 
   class Editor {
     // `changed(places)` hears of every place that is drawn, moved, reshaped or removed
@@ -18,6 +22,7 @@ const PristeEditor = (() => {
       this.layers = new Map();
       this.map.on("focus click", () => this.map.scrollWheelZoom.enable());
       this.map.on("blur", () => this.map.scrollWheelZoom.disable());
+      this.map.pm.setLang("own", { buttonTitles: TITLES }, "en");
       this.map.pm.addControls({
         position: "topleft", drawMarker: false, drawCircleMarker: false, drawPolyline: false, drawText: false,
         cutPolygon: false, rotateMode: false,
@@ -61,7 +66,7 @@ const PristeEditor = (() => {
         const layer = place.circle
           ? L.circle([place.circle.latitude, place.circle.longitude], { radius: 1000 * place.circle.radius_km, ...this.style() })
           : L.polygon(place.polygon.map(([longitude, latitude]) => [latitude, longitude]), this.style());
-        layer.bindTooltip(place.name, { permanent: true, direction: "top", className: "place-name" });
+        layer.bindTooltip(element("span", {}, place.name), { permanent: true, direction: "top", className: "place-name" });
         layer.addTo(this.map);
         layer.on("pm:edit pm:dragend", () => this.changed("change", place.name, this.read(layer)));
         layer.on("pm:remove", () => this.changed("remove", place.name));
