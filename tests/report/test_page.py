@@ -27,6 +27,12 @@ def private(track: ProtectedTrack) -> Findings:
     return Findings.of(track, clean(city.days(10, 11))[1])
 
 
+@pytest.fixture(scope="module")
+def files(private: Findings, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A private report: the page, and its figures."""
+    return write_report(private, tmp_path_factory.mktemp("report") / "report.html")
+
+
 def markup_of(page: Path) -> str:
     """A page without its scripts and styles."""
     return re.sub(r"(?s)<(script|style)\b.*?</\1>", "", page.read_text())
@@ -37,9 +43,9 @@ def text_of(page: Path) -> str:
 
 
 def test_every_number_on_the_page_is_the_one_computed(
-    track: ProtectedTrack, private: Findings, tmp_path: Path
+    track: ProtectedTrack, files: list[Path]
 ) -> None:
-    page, *_ = write_report(private, tmp_path / "report.html")
+    page, *_ = files
     text = text_of(page)
     losses = track.certificate.check(city.model()).losses
     mobility = city.model().mobility
@@ -131,16 +137,16 @@ def test_the_lines_of_the_figure_are_the_losses_in_each_direction(private: Findi
         np.testing.assert_array_equal(event.losses, worst)
 
 
-def test_the_page_needs_no_network(private: Findings, tmp_path: Path) -> None:
-    page, *_ = write_report(private, tmp_path / "report.html")
+def test_the_page_needs_no_network(files: list[Path]) -> None:
+    page, *_ = files
     links = re.findall(r'(?:src|href)="([^"]+)"', markup_of(page))
     assert all(link.startswith(("#", "data:")) for link in links)
     assert "@import" not in page.read_text()
     assert not re.search(r"<(script|link|img|iframe)[^>]*\b(src|href)=", page.read_text())
 
 
-def test_a_page_may_run_its_own_scripts_and_ask_nobody(private: Findings, tmp_path: Path) -> None:
-    page, *_ = write_report(private, tmp_path / "report.html")
+def test_a_page_may_run_its_own_scripts_and_ask_nobody(files: list[Path]) -> None:
+    page, *_ = files
     text = page.read_text()
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
     assert policy.startswith("default-src 'none'; ")
@@ -150,8 +156,8 @@ def test_a_page_may_run_its_own_scripts_and_ask_nobody(private: Findings, tmp_pa
     assert re.findall("'sha256-([^']+)'", policy) == digests
 
 
-def test_the_names_in_the_figures_do_not_mix(private: Findings, tmp_path: Path) -> None:
-    page, *_ = write_report(private, tmp_path / "report.html")
+def test_the_names_in_the_figures_do_not_mix(files: list[Path]) -> None:
+    page, *_ = files
     text = markup_of(page)
     names = re.findall(r'\bid="([^"]+)"', text)
     assert len(names) == len(set(names))
@@ -168,10 +174,8 @@ def test_names_of_events_cannot_inject_markup(tmp_path: Path) -> None:
     assert "\\u003cb>x" in page.read_text()
 
 
-def test_the_views_are_what_an_observer_concludes(
-    track: ProtectedTrack, private: Findings, tmp_path: Path
-) -> None:
-    page, *_ = write_report(private, tmp_path / "report.html")
+def test_the_views_are_what_an_observer_concludes(track: ProtectedTrack, files: list[Path]) -> None:
+    page, *_ = files
     (text,) = re.findall(
         r'(?s)<script type="application/json" id="data">(.*?)</script>', page.read_text()
     )

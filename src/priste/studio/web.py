@@ -247,7 +247,8 @@ class Studio:
         return JSONResponse(status | {"problem": in_words_of_the_page(status["problem"])})
 
     async def _result(self, request: Request, table: Table) -> Response:
-        return Response(_run(request, table).result, media_type="application/json")
+        run = table.runs.get(request.path_params["run"])
+        return Response(b"null" if run is None else run.result, media_type="application/json")
 
     async def _stop(self, request: Request, table: Table) -> Response:
         run = _run(request, table)

@@ -64,7 +64,7 @@ const PristeServer = (() => {
           if (status.revision > revision) {
             revision = status.revision;
             const result = await json(`runs/${begun.run}/result`);
-            if (turn !== this.turn) return false;
+            if (turn !== this.turn || result === null) return false;
             told(result, begun.run);
           }
           if (status.state === "failed") throw new Error(status.problem);
