@@ -42,6 +42,9 @@ def test_a_report_is_complete_without_a_network(
         page = found.page
         expect(page.locator(".priste-map")).to_have_count(4 if name == "private" else 1)
         page.wait_for_timeout(200)
+        land = page.locator(".leaflet-tile-pane svg").first.bounding_box()
+        assert land is not None
+        assert land["width"] > 100
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert found.serious() == []
         assert found.faults == []
