@@ -72,6 +72,17 @@ def test_nothing_goes_below_the_bound_wherever_the_search_for_variables_ends(
         assert program.objective == pytest.approx(cost[:, 1].sum(), rel=1e-9)
 
 
+def test_the_search_for_variables_goes_on_while_they_gain_a_share_of_the_objective(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("priste.calibration.program._NEAR_ENOUGH", 0.5)
+    for other, found in ((0.004, 0.004), (0.006, 0.01)):
+        program = Program(np.array([[0.01, other]]), time_limit=10.0)
+        program.allow(np.array([[True, False]]))
+        program.solve()
+        assert program.objective == pytest.approx(found, rel=1e-9)
+
+
 def test_a_cut_holds_for_its_own_column_alone() -> None:
     cost = np.array([[1.0, 4.0, 6.0], [2.0, 1.0, 6.0]])
     program = Program(cost, time_limit=10.0)

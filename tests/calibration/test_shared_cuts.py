@@ -166,6 +166,25 @@ def test_the_two_cuts_that_a_column_breaks_most_are_added_for_the_fifty_nearest(
         assert found == expected
 
 
+def test_the_active_cuts_are_those_that_a_column_has_and_touches() -> None:
+    shared, _ = many(9)
+    shared.first()
+    remap = random_remap(3, 6, 9)
+    remap[:, 4] = 0.0
+    found = {
+        (shared._owner.index((added.bound, added.belief)), added.column)
+        for added in shared.active(remap)
+    }
+    expected = {
+        (line, j)
+        for line, cut in enumerate(shared.lines)
+        for j in range(9)
+        if shared._has[line, j] and cut @ remap[:, j] > -1e-7 * remap[:, j].max()
+    }
+    assert found == expected
+    assert 0 < len(found) < 9 * len(shared.lines)
+
+
 def test_a_cut_counts_as_broken_or_active_within_a_tolerance_of_the_largest_entry() -> None:
     bound = lonely(7, 5, both=False)
 
