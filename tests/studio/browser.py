@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 WAIT = 60_000
 """Milliseconds to wait for what a busy machine takes long over."""
+
+expect.set_options(timeout=WAIT)
 
 
 @contextmanager
