@@ -88,3 +88,16 @@ def test_the_log_tells_how_large_an_event_is_and_not_where(
     assert [record.getMessage() for record in caplog.records] == [
         "an event over 2 steps has 2 worlds"
     ]
+
+
+def test_the_parts_of_pages_are_packed() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    packed = {
+        path
+        for pattern in settings["package-data"]["priste"]
+        for path in (ROOT / "src" / "priste").glob(pattern)
+        if path.is_file()
+    }
+    parts = {path for path in (ROOT / "src" / "priste").rglob("web/**/*") if path.is_file()}
+    assert parts
+    assert parts <= packed

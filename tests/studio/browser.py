@@ -33,9 +33,9 @@ def chromium() -> Iterator[Browser]:
 
 
 @contextmanager
-def studio() -> Iterator[str]:
+def studio(*words: str | Path) -> Iterator[str]:
     """Run `priste studio`, and give its address."""
-    command = [sys.executable, "-m", "priste", "studio", "--no-browser"]
+    command = [sys.executable, "-m", "priste", "studio", "--no-browser", *map(str, words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as run:
         assert run.stdout is not None
         line = run.stdout.readline()

@@ -14,10 +14,11 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from priste.studio.document import to_text
 from priste.studio.levels import in_words
 from priste.studio.server import leading_to
 from tests.studio.browser import Visit, chromium, studio, visit
-from tests.studio.days import ZONE, gpx
+from tests.studio.days import ZONE, document, gpx
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
@@ -353,3 +354,17 @@ def test_a_change_and_protect_at_once_end_protected(
             page.click("#list-of-secrets >> text=None")
             expect(page.locator(".priste-way.priste-protected")).to_be_hidden()
         assert found.faults == []
+
+
+def test_the_command_opens_files(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "secrets.toml").write_text(to_text(document(0.6)))
+    words = gpx(tmp_path), "--events", tmp_path / "secrets.toml"
+    with studio(*words) as own, visit(browser, own) as found:
+        page = ready(found)
+        expect(page.locator("#sources")).to_contain_text("phone.gpx")
+        expect(page.locator("#secret-0-name")).to_have_value("treatment")
+        expect(page.locator(".epsilon output")).to_contain_text(in_words(0.6))
+        assert found.faults == []
+    command = [sys.executable, "-m", "priste", "studio", "--no-browser", "no-such.gpx"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, "no-such.gpx" in ended.stderr) == (3, True)

@@ -18,7 +18,8 @@ h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.15rem; margin-t
            border-radius: .4rem }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 th, td { text-align: left; padding: .35rem .7rem .35rem 0; border-bottom: 1px solid var(--line) }
-td.n, th.n { text-align: right } figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto }
+td.n, th.n { text-align: right } figure { margin: 1rem 0 }
+figure svg { max-width: 100%; height: auto }
 td { vertical-align: top } small, summary { color: var(--faint) } summary { cursor: pointer }
 b.good { color: #2e7d4f } b.partly { color: #a86a00 } b.bad { color: var(--secret) }
 ul { background: var(--soft); padding: 1rem 1rem 1rem 2.2rem; border-radius: .4rem }

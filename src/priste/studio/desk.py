@@ -49,8 +49,8 @@ class Desk:
 
     # tracks
 
-    def add_file(self, name: str, path: Path, time_zone: str) -> None:
-        """Read one more track."""
+    def add_file(self, name: str, path: Path, time_zone: str | None) -> None:
+        """Read one more track; times without a zone are in that one."""
         self.add(name, read(path, time_zone=time_zone))
 
     def add(self, name: str, table: pd.DataFrame) -> None:

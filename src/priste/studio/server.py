@@ -11,9 +11,11 @@ from pathlib import Path
 import uvicorn
 from starlette.requests import Request
 
-from priste.studio.web import Authorise, Studio
+from priste.studio.web import Authorise, Studio, Table
 
 HOST = "127.0.0.1"
+OWNER = "owner"
+"""Who uses the studio of one's own machine."""
 
 
 def by_token(token: str) -> Authorise:
@@ -22,13 +24,13 @@ def by_token(token: str) -> Authorise:
     async def authorise(request: Request) -> str | None:
         kind, _, shown = request.headers.get("authorization", "").partition(" ")
         good = compare_digest(shown.encode(), token.encode())
-        return "owner" if good and kind.lower() == "bearer" else None
+        return OWNER if good and kind.lower() == "bearer" else None
 
     return authorise
 
 
-def serve(port: int, *, browser: bool, say: Callable[[str], None]) -> None:
-    """Serve the page on this machine until a signal asks to end."""
+def serve(port: int, table: Table, *, browser: bool, say: Callable[[str], None]) -> None:
+    """Serve the page, with what lies on a table, on this machine until a signal asks to end."""
     with socket.socket() as listening, tempfile.TemporaryDirectory(prefix="priste-") as folder:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((HOST, port))
@@ -36,7 +38,7 @@ def serve(port: int, *, browser: bool, say: Callable[[str], None]) -> None:
         token = secrets.token_urlsafe(32)
         hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
         settings = uvicorn.Config(
-            Studio(by_token(token), hosts, account=False).app(),
+            Studio(by_token(token), hosts, account=False, tables={OWNER: table}).app(),
             log_config=None,
             access_log=False,
             server_header=False,

@@ -7,7 +7,7 @@ import re
 import secrets
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,13 @@ from priste.events import Withheld
 from priste.protection import Protect
 from priste.report.component import FOLDER as VIEWS
 from priste.report.land import land_around
-from priste.storage.limits import MAX_EVENTS_BYTES, MAX_MARKUP_BYTES, at_most, refusing
+from priste.storage.limits import (
+    MAX_EVENTS_BYTES,
+    MAX_MARKUP_BYTES,
+    at_most,
+    content_of,
+    refusing,
+)
 from priste.studio import document
 from priste.studio.desk import Desk
 from priste.studio.guard import Guard
@@ -66,6 +72,18 @@ class Table:
     def __init__(self) -> None:
         self.desk, self.runs = Desk(), Runs()
         self.used = time.monotonic()
+        self.document: dict[str, Any] | None = None
+        """What is drawn to begin with."""
+
+    def prepare(self, tracks: Sequence[Path], model: Path | None, events: Path | None) -> None:
+        """Lay out files of the machine itself, before the page is opened."""
+        if events is not None:
+            self.document = page_of(content_of(events, MAX_EVENTS_BYTES, StudioError))
+        zone = (self.document or {}).get("time_zone")
+        for path in tracks:
+            self.desk.add_file(path.name, path, zone)
+        if model is not None:
+            self.desk.open_model(model)
 
     def clear(self) -> None:
         """Take everything away."""
@@ -76,9 +94,16 @@ class Table:
 class Studio:
     """Answers the page."""
 
-    def __init__(self, authorise: Authorise, hosts: Iterable[str] | None, *, account: bool) -> None:
+    def __init__(
+        self,
+        authorise: Authorise,
+        hosts: Iterable[str] | None,
+        *,
+        account: bool,
+        tables: dict[str, Table] | None = None,
+    ) -> None:
         self._authorise, self._hosts, self._account = authorise, hosts, account
-        self._tables: dict[str, Table] = {}
+        self._tables = {} if tables is None else tables
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -137,7 +162,7 @@ class Studio:
     # what lies on the table
 
     async def _start(self, request: Request, table: Table) -> Response:  # noqa: ARG002
-        """Tell the page what there is to choose from."""
+        """Tell the page what there is to choose from, and what is drawn to begin with."""
         return JSONResponse(
             {
                 "version": __version__,
@@ -150,6 +175,7 @@ class Studio:
                 "cells": CELLS,
                 "zones": sorted(available_timezones()),
                 "land": await asyncio.to_thread(land_around),
+                "document": table.document,
             }
         )
 
@@ -182,7 +208,7 @@ class Studio:
 
         await asyncio.to_thread(load)
         found = await asyncio.to_thread(table.desk.summary, EXAMPLE_ZONE)
-        return JSONResponse(found | {"document": _page_of(EXAMPLE_EVENTS.encode())})
+        return JSONResponse(found | {"document": page_of(EXAMPLE_EVENTS.encode())})
 
     async def _open_model(self, request: Request, table: Table) -> Response:
         async with _received(request, MAX_UPLOAD, ".npz") as path:
@@ -201,7 +227,7 @@ class Studio:
 
     async def _read_events(self, request: Request, table: Table) -> Response:  # noqa: ARG002
         content = await _bytes(request, MAX_EVENTS_BYTES)
-        return JSONResponse(await asyncio.to_thread(_page_of, content))
+        return JSONResponse(await asyncio.to_thread(page_of, content))
 
     async def _certificate(self, request: Request, table: Table) -> Response:
         """Read a certificate, and check it if the model it was made with is on the table."""
@@ -273,7 +299,7 @@ def in_words_of_the_page(message: str) -> str:
     return _OPTION.sub("", message)
 
 
-def _page_of(content: bytes) -> dict[str, Any]:
+def page_of(content: bytes) -> dict[str, Any]:
     """Return what the page shows of an events file, and what each ε means."""
     page = document.from_text(content)
     for secret in page["secrets"]:

@@ -271,6 +271,10 @@
     levels($("noises"), start.noises, "noise");
     levels($("habits"), start.habits, "habits");
     secrets.restore();
+    if (start.document && secrets.isEmpty) {
+      secrets.use(start.document);
+      if (start.document.time_zone) setZone(start.document.time_zone);
+    }
     lay(await json("desk"), { fresh: true });
     if (start.account) {
       $("stream").hidden = $("to-stream").hidden = false;
