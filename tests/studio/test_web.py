@@ -144,8 +144,11 @@ def test_a_certificate_and_a_model_can_be_opened_again(client: Client, tmp_path:
     assert ended(client, run)["state"] == "done"
     files = {
         name: client.get(f"/api/runs/{run}/files/{name}", headers=OWNER).content
-        for name in ("certificate.json", "model.npz")
+        for name in ("certificate.json", "hidden.certificate.json", "model.npz")
     }
+    hidden = files["hidden.certificate.json"]
+    told = client.post("/api/certificate", content=hidden, headers=OWNER).json()
+    assert (told["checkable"], told["verdicts"]) == (False, None)
     client.post("/api/clear", headers=OWNER)
     told = client.post("/api/certificate", content=files["certificate.json"], headers=OWNER).json()
     assert told["verdicts"] is None

@@ -235,10 +235,11 @@ class Studio:
             certificate = await asyncio.to_thread(load_certificate, path)
         told: dict[str, Any] = {
             "sentences": list(certificate.sentences()),
+            "checkable": certificate.link is None and not certificate.withholds_events,
             "verdicts": None,
         }
         model = await asyncio.to_thread(table.desk.known, certificate.model)
-        if model is not None and certificate.link is None:
+        if model is not None and told["checkable"]:
             found = await asyncio.to_thread(certificate.check, model)
             told["verdicts"] = [
                 {

@@ -208,9 +208,12 @@
   function opened(found) {
     $("opened").hidden = false;
     $("opened-sentences").replaceChildren(...found.sentences.map((sentence) => element("li", {}, sentence)));
+    const remedy = found.checkable
+      ? "To check it, open the model that it was made with (model.npz) first, then the certificate again."
+      : "It leaves out the secrets, or belongs to a stream: it cannot be checked here. The command priste audit checks streams.";
     $("opened-verdict").textContent = found.verdicts
       ? found.verdicts.map((verdict) => `“${verdict.name}”: largest loss ${verdict.largest.toFixed(4)} of ε = ${verdict.epsilon}; an observer who believes the model had ${verdict.before} before and ${verdict.after} after. ${verdict.largest <= verdict.epsilon ? "The promise is kept." : "The promise is NOT kept."}`).join(" ")
-      : "To check it, open the model that it was made with (model.npz) first, then the certificate again.";
+      : remedy;
     $("opened").scrollIntoView({ block: "nearest" });
   }
 
