@@ -583,9 +583,9 @@ def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
         tar.extractall(tmp_path, members=members, filter="data")
     user, model = tmp_path / "Data" / "000", tmp_path / "model.npz"
     beijing = "--bounds", "39.75,116.18,40.10,116.62", "--time-zone", "Asia/Shanghai"
-    fitted = run("fit", user, "-o", model, *beijing, "--cells", 400, "--share", 0.5, "--json")
+    fitted = run("fit", user, "-o", model, *beijing, "--cells", 196, "--share", 0.5, "--json")
     assert fitted.code == 0, fitted.err
-    assert fitted.json["map"].startswith("20 × 20 cells")
+    assert fitted.json["map"].startswith("14 × 14 cells")
     assert fitted.json["account"]["read"] == fitted.json["account"]["kept"] == 173_870
     (tmp_path / "events.toml").write_text(
         'time_zone = "Asia/Shanghai"\n'
