@@ -162,6 +162,13 @@ def test_a_certificate_and_a_model_can_be_opened_again(client: Client, tmp_path:
     assert "model" not in client.post("/api/model/forget", headers=OWNER).json()
 
 
+def test_a_run_that_was_cleared_is_one_that_was_stopped(client: Client) -> None:
+    assert client.get("/api/runs/9", headers=OWNER).json()["state"] == "stopped"
+    assert client.post("/api/runs/9/stop", headers=OWNER).json()["state"] == "stopped"
+    assert client.get("/api/runs/9/result", headers=OWNER).json() is None
+    assert client.get("/api/runs/9/files/model.npz", headers=OWNER).status_code == 400
+
+
 def test_events_are_written_and_read(client: Client) -> None:
     text = client.post("/api/events/write", json=document(), headers=OWNER).text
     page = client.post("/api/events/read", content=text, headers=OWNER).json()

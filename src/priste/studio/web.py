@@ -268,9 +268,7 @@ class Studio:
 
     async def _status(self, request: Request, table: Table) -> Response:
         run = table.runs.get(request.path_params["run"])
-        if run is None:  # cleared, while the page was on its way to ask
-            return JSONResponse({"run": request.path_params["run"], "state": "stopped"})
-        status = run.status()
+        status = FORGOTTEN if run is None else run.status()
         return JSONResponse(status | {"problem": in_words_of_the_page(status["problem"])})
 
     async def _result(self, request: Request, table: Table) -> Response:
@@ -278,9 +276,10 @@ class Studio:
         return Response(b"null" if run is None else run.result, media_type="application/json")
 
     async def _stop(self, request: Request, table: Table) -> Response:
-        run = _run(request, table)
-        run.stop()
-        return JSONResponse(run.status())
+        run = table.runs.get(request.path_params["run"])
+        if run is not None:
+            run.stop()
+        return JSONResponse(FORGOTTEN if run is None else run.status())
 
     async def _download(self, request: Request, table: Table) -> Response:
         run, name = _run(request, table), request.path_params["name"]
@@ -291,6 +290,9 @@ class Studio:
 
 
 _WORKS = {"watch": watch, "protect": protect}
+
+FORGOTTEN: dict[str, Any] = {"state": "stopped", "revision": 0, "progress": 0, "problem": ""}
+"""How a run stands that was cleared while the page was on its way to ask."""
 
 _OPTION = re.compile(r" ?\((?:[^()]*, )?--[^()]*\)")
 
