@@ -25,6 +25,7 @@ from priste.serve.gateway import Gateway
 from priste.serve.metrics import REGISTRY, REQUESTS
 from priste.serve.payloads import MAX_BODY, SOURCES, Message
 from priste.serve.store import Store
+from priste.serve.ticker import Course
 from priste.serve.tokens import Bearer, Role
 from priste.studio.web import Studio
 
@@ -184,17 +185,25 @@ class Web:
         return Response(await self._feed(bearer, gpx_feed), media_type="application/gpx+xml")
 
     async def _feed(self, bearer: Bearer, write: Callable[..., bytes]) -> bytes:
-        assert self._gateway.ticker is not None
-        course = self._gateway.ticker.courses[bearer.person]
-        first = max(0, course.step - FEED_STEPS)
-        cells = await self._look(lambda store: store.cells(course.stream, first))
-        # only what may be sent: the note beside the database comes before anybody hears of a step
-        sent = {step: cell for step, cell in cells.items() if step < course.seen}
+        course = self._course(bearer)
+        sent = await self._sent(course)
         return await asyncio.to_thread(write, sent, course.place, course.clock)
 
-    async def _account(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+    def _course(self, bearer: Bearer) -> Course:
         assert self._gateway.ticker is not None
-        account = self._gateway.ticker.courses[bearer.person].account
+        return self._gateway.ticker.courses[bearer.person]
+
+    async def _sent(self, course: Course) -> dict[int, int]:
+        """Return the last released cells by step, as far as they may be sent.
+
+        The note beside the database comes before anybody hears of a step.
+        """
+        first = max(0, course.step - FEED_STEPS)
+        cells = await self._look(lambda store: store.cells(course.stream, first))
+        return {step: cell for step, cell in cells.items() if step < course.seen}
+
+    async def _account(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
+        account = self._course(bearer).account
         entries = [
             {
                 "name": entry.name,
@@ -224,12 +233,9 @@ class Web:
         return Response(content, media_type="application/json")
 
     async def _released(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
-        assert self._gateway.ticker is not None
-        course = self._gateway.ticker.courses[bearer.person]
-        first = max(0, course.step - FEED_STEPS)
-        cells = await self._look(lambda store: store.cells(course.stream, first))
-        sent = [cell for step, cell in cells.items() if step < course.seen]
-        return JSONResponse(await asyncio.to_thread(released_views, course.place, sent, ()))
+        course = self._course(bearer)
+        cells = [*(await self._sent(course)).values()]
+        return JSONResponse(await asyncio.to_thread(released_views, course.place, cells, ()))
 
     async def _receivers(self, request: Request, bearer: Bearer) -> Response:  # noqa: ARG002
         waiting = await self._look(lambda store: store.waiting(bearer.person))
