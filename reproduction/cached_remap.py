@@ -3,9 +3,9 @@
 from hashlib import sha256
 from typing import Any, ClassVar
 
-from priste.calibration import CertifiedPlan, OptimalRemap, Situation
+from priste.calibration import OptimalRemap, Plan, Situation
 
-Plans = dict[bytes, CertifiedPlan]
+Plans = dict[bytes, Plan]
 """Plans, by the public situation they were made in."""
 
 
@@ -21,7 +21,7 @@ class CachedRemap:
     def __init__(self, plans: Plans, **options: Any) -> None:
         self._plans, self._remap = plans, OptimalRemap(**options)
 
-    def plan(self, situation: Situation) -> CertifiedPlan:
+    def plan(self, situation: Situation) -> Plan:
         """Return the plan of this step, made now or in an earlier stream."""
         digest = sha256(situation.belief.tobytes())
         for evidence in situation.evidence:

@@ -22,7 +22,7 @@ from priste import (
     Retry,
     presence,
 )
-from priste.calibration import Calibration, CertifiedPlan, Situation
+from priste.calibration import Calibration, CertifiedPlan, GroupedPlan, Situation
 from priste.checks import Array
 from priste.dyadic import TICKETS, winner
 from priste.randomness import Randomness
@@ -37,9 +37,9 @@ DRAWS, TICKETS_DRAWN = 1_000_000, 50_000_000
 class Planned(OptimalRemap):
     """The remap, whose plan for the one situation here is made once."""
 
-    def plan(self, situation: Situation) -> CertifiedPlan:
+    def plan(self, situation: Situation) -> CertifiedPlan | GroupedPlan:
         """Return the plan of the first call."""
-        known: CertifiedPlan | None = self.__dict__.get("known")
+        known: CertifiedPlan | GroupedPlan | None = self.__dict__.get("known")
         if known is None:
             known = self.__dict__["known"] = super().plan(situation)
         return known

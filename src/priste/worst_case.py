@@ -150,6 +150,17 @@ def first_beyond(
     return found if found >= 0 else None
 
 
+def all_within(
+    evidence: Evidence, b: Array, d: Array, epsilon: float, *, sides: Sides = "both"
+) -> bool:
+    """Tell whether no loss exceeds `epsilon` after any of several releases.
+
+    Rows of `b` and `d` belong to the releases; one that the model deems impossible counts as
+    beyond.
+    """
+    return _first_failing(evidence, (b, d), epsilon, sides, np.zeros(1, dtype=bool)) < 0
+
+
 def survives_disclosure(evidence: Evidence, epsilon: float, *, sides: Sides = "both") -> bool:
     """Tell whether no loss would exceed `epsilon` if the state of the step were told outright.
 

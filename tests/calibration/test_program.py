@@ -60,24 +60,20 @@ def test_with_many_columns_those_that_help_are_found(unit: float) -> None:
 
 @pytest.mark.parametrize("shape", [(6, 30), (12, 4)])
 def test_nothing_goes_below_the_bound_wherever_the_search_for_variables_ends(
-    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    shape: tuple[int, int],
 ) -> None:
-    monkeypatch.setattr("priste.calibration.program._NEAR_ENOUGH", 1e3)  # at once
     for seed in range(5):
         cost = np.random.default_rng(seed).random(shape)
-        program = Program(cost, time_limit=10.0)
+        program = Program(cost, time_limit=10.0, near_enough=1e3)  # at once
         program.allow(np.arange(shape[1]) == np.full((shape[0], 1), 1))
         program.solve()
         assert program.bound <= cost.min(axis=1).sum() + 1e-9
         assert program.objective == pytest.approx(cost[:, 1].sum(), rel=1e-9)
 
 
-def test_the_search_for_variables_goes_on_while_they_gain_a_share_of_the_objective(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("priste.calibration.program._NEAR_ENOUGH", 0.5)
+def test_the_search_for_variables_goes_on_while_they_gain_a_share_of_the_objective() -> None:
     for other, found in ((0.004, 0.004), (0.006, 0.01)):
-        program = Program(np.array([[0.01, other]]), time_limit=10.0)
+        program = Program(np.array([[0.01, other]]), time_limit=10.0, near_enough=0.5)
         program.allow(np.array([[True, False]]))
         program.solve()
         assert program.objective == pytest.approx(found, rel=1e-9)

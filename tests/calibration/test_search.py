@@ -25,8 +25,9 @@ from priste import (
 )
 from priste.calibration import CertifiedPlan, Situation
 from priste.calibration.bounds import Bound
+from priste.calibration.effort import Effort
 from priste.calibration.program import Program, SolverError
-from priste.calibration.search import Effort, OnMap, Search, same_answer, weights
+from priste.calibration.search import OnMap, Search, same_answer, weights
 from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import Array

@@ -15,7 +15,8 @@ from priste import (
     presence,
 )
 from priste.calibration.bounds import Bound
-from priste.calibration.search import Effort, OnMap, Search
+from priste.calibration.effort import Effort
+from priste.calibration.search import OnMap, Search
 from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import WarmStart
 from priste.checks import Array

@@ -9,6 +9,7 @@ from priste.calibration.calibration import (
     Situation,
 )
 from priste.calibration.every_output import EveryOutput
+from priste.calibration.grouped_plan import GroupedPlan
 from priste.calibration.optimal import OptimalRemap
 from priste.calibration.retry import Retry
 from priste.calibration.warm_start import WarmStart
@@ -18,6 +19,7 @@ __all__ = [
     "CertifiedPlan",
     "Draw",
     "EveryOutput",
+    "GroupedPlan",
     "OptimalRemap",
     "Outcome",
     "Plan",

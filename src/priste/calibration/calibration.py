@@ -5,7 +5,7 @@ adversary can make the same. Only the draw from the plan looks at the true cell.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -18,7 +18,7 @@ from priste.evidence import Evidence
 from priste.mechanisms.mechanism import Mechanism
 from priste.protection import Protect
 from priste.randomness import Randomness
-from priste.worst_case import first_beyond, is_beyond
+from priste.worst_case import all_within, first_beyond, is_beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +51,13 @@ class Situation:
             if output is not None:
                 return output
         return None
+
+    def keeps(self, joint: Callable[[Evidence], tuple[Array, Array]]) -> bool:
+        """Tell whether every output keeps every promise; `joint` gives b and d after each."""
+        return all(
+            all_within(evidence, *joint(evidence), protection.epsilon, sides=protection.sides)
+            for protection, evidence in zip(self.protections, self.evidence, strict=True)
+        )
 
     def allows(self, column: Array) -> bool:
         """Tell whether an output with this emission column keeps every promise."""

@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from priste.calibration.calibration import CertifiedPlan, Situation
+from priste.calibration.effort import Effort
 from priste.calibration.every_output import EveryOutput
+from priste.calibration.grouped import GroupedSearch
+from priste.calibration.grouped_plan import GroupedPlan
 from priste.calibration.program import SolverError
-from priste.calibration.search import Effort, Search, same_answer, secret_cells, weights
+from priste.calibration.search import Search, same_answer, secret_cells, weights
 from priste.calibration.spending import Spending, rationed
 from priste.checks import Array, fraction, listing, numbers, positive, whole
 from priste.errors import ProtectionError
@@ -95,13 +98,15 @@ class OptimalRemap:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def plan(self, situation: Situation) -> CertifiedPlan:
+    def plan(self, situation: Situation) -> CertifiedPlan | GroupedPlan:
         """Return one draw from the best certified matrix."""
         losses = self._losses(situation)
         allowed = rationed(situation, self.spending, self.margin)
         effort = Effort(self.gap, self.rounds, self.outputs, self.time_limit)
         avoided = secret_cells(situation) if self.avoid_secret else None
         try:
+            if GroupedSearch.serves(effort, allowed):
+                return GroupedSearch(effort, allowed, weights(allowed), losses, avoided).plan()
             return Search(effort, allowed, losses, avoided).plan()
         except SolverError as error:
             reason = f"the solver found no optimum ({error})"

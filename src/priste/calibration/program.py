@@ -1,7 +1,9 @@
 """The linear program behind `OptimalRemap`, solved by HiGHS with few of its variables at a time.
 
 Minimise the sum of cost · Q over matrices Q with non-negative entries and rows that sum to one,
-where for each column j and each of its cuts h, h · Q[:, j] ≤ 0. Hardly any of the variables matter:
+where for each column j and each of its cuts h, h · Q[:, j] ≤ 0. Where rows and columns are groups
+of cells, row j may also give to column j in a way of its own: a variable of its own cost, with the
+last entry of each cut of that column. Hardly any of the variables matter:
 columns are added where their reduced cost says that they would help (pricing), and cuts where
 a solution violates them. After `solve` the solution is optimal for all variables and
 for the cuts there are.
@@ -32,18 +34,29 @@ class SolverError(RuntimeError):
 class Program:
     """The program with the variables and cuts it has so far.
 
-    After `solve`, `objective` is what was reached and `bound` what nothing can go below.
+    After `solve`, `objective` is what was reached, `bound` what nothing can go below, `prices` what
+    each cut costs and `own` what rows gave in their own way, if `own_cost` says what that costs.
+    The solution is optimal up to the share `near_enough`.
     """
 
-    def __init__(self, cost: Array, time_limit: float) -> None:
-        self.cost = cost
+    def __init__(
+        self,
+        cost: Array,
+        time_limit: float,
+        own_cost: Array | None = None,
+        near_enough: float = _NEAR_ENOUGH,
+    ) -> None:
+        self.cost, self._near_enough = cost, near_enough
         self.n_rows: int = cost.shape[0]
         self.n_columns: int = cost.shape[1]
         self.objective, self.bound = math.inf, 0.0
         self._largest = float(np.abs(cost).max())
         self._known = np.zeros(cost.shape, dtype=bool)
         self._row, self._column = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-        self._cuts = np.empty((0, self.n_rows))
+        self._entry = np.empty(0, dtype=np.intp)  # of a cut, for each variable
+        self._n_own = 0 if own_cost is None else len(own_cost)
+        self.own, self.prices = np.zeros(self._n_own), np.empty(0)
+        self._cuts = np.empty((0, self.n_rows + (own_cost is not None)))
         self._column_of_cut = np.empty(0, dtype=np.intp)
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
         options: dict[str, bool | int | float | str] = {
@@ -59,6 +72,9 @@ class Program:
         ones, none = np.ones(self.n_rows), np.empty(0, dtype=np.int32)
         starts = np.zeros(self.n_rows, dtype=np.int32)
         self._highs.addRows(self.n_rows, ones, ones, 0, starts, none, np.empty(0))
+        if own_cost is not None:
+            mine = np.arange(self._n_own)
+            self._add(mine, mine, np.full(self._n_own, self.n_rows), own_cost)
 
     @property
     def n_cuts(self) -> int:
@@ -68,9 +84,13 @@ class Program:
     def allow(self, wanted: NDArray[np.bool_]) -> None:
         """Add the variables that are marked and not there yet."""
         column, row = np.nonzero((wanted & ~self._known).T)  # those of one column stand together
+        if len(row):
+            self._add(row, column, row, self.cost[row, column])
+            self._known[row, column] = True
+
+    def _add(self, row: Index, column: Index, entry: Index, cost: Array) -> None:
+        """Add variables, each with its row, its column, and its entry in the column's cuts."""
         n = len(row)
-        if not n:
-            return
         # each variable stands in the line of its row, and in those of the cuts of its column
         cuts, lengths = self._by_column(self._column_of_cut, column)
         starts = np.cumsum(lengths + 1) - (lengths + 1)
@@ -80,10 +100,10 @@ class Program:
         is_row[starts] = True
         index[is_row], value[is_row] = row, 1.0
         index[~is_row] = self.n_rows + cuts
-        value[~is_row] = self._cuts[cuts, np.repeat(row, lengths)]
+        value[~is_row] = self._cuts[cuts, np.repeat(entry, lengths)]
         self._highs.addCols(
             n,
-            self.cost[row, column],
+            cost,
             np.zeros(n),
             np.full(n, _INFINITE),
             len(index),
@@ -91,8 +111,8 @@ class Program:
             index,
             value,
         )
-        self._known[row, column] = True
         self._row, self._column = np.append(self._row, row), np.append(self._column, column)
+        self._entry = np.append(self._entry, entry)
 
     def cut(self, cuts: list[tuple[int, Array]]) -> None:
         """Add cuts, each for a column."""
@@ -109,7 +129,7 @@ class Program:
             len(variables),
             (np.cumsum(lengths) - lengths).astype(np.int32),
             variables.astype(np.int32),
-            added[np.repeat(np.arange(n), lengths), self._row[variables]],
+            added[np.repeat(np.arange(n), lengths), self._entry[variables]],
         )
         self._cuts = np.concatenate([self._cuts, added])
         self._column_of_cut = np.append(self._column_of_cut, columns)
@@ -157,23 +177,30 @@ class Program:
             reduced = self.cost - duals[: self.n_rows, None]
             for number in np.flatnonzero(duals[self.n_rows :]).tolist():
                 column = self._column_of_cut[number]
-                reduced[:, column] -= duals[self.n_rows + number] * self._cuts[number]
+                cut = self._cuts[number, : self.n_rows]
+                reduced[:, column] -= duals[self.n_rows + number] * cut
             reduced[self._known] = 0.0
             self.objective = float(self._highs.getInfo().objective_function_value)
             # rows sum to one, so no solution can gain more than the best of each row
             best_of_row = reduced.min(axis=1)
             possible_gain = -float(np.minimum(best_of_row, 0.0).sum())
             self.bound = self.objective - possible_gain
-            if possible_gain <= _NEAR_ENOUGH * self.objective + _TOLERANCE * self._largest:
+            if possible_gain <= self._near_enough * self.objective + _TOLERANCE * self._largest:
                 break
             gaining = np.flatnonzero(best_of_row < 0)
             best = np.argpartition(reduced[gaining], per_row - 1, axis=1)[:, :per_row]
             wanted = np.zeros_like(self._known)
             wanted[gaining[:, None], best] = True
             self.allow(wanted & (reduced < 0))
+        self.prices = np.maximum(-duals[self.n_rows :], 0.0)
+        values, mine = np.maximum(solution.col_value, 0.0), self._n_own
         remap = np.zeros(self.cost.shape)
-        remap[self._row, self._column] = np.maximum(solution.col_value, 0.0)
-        return np.asarray(remap / remap.sum(axis=1, keepdims=True))
+        remap[self._row[mine:], self._column[mine:]] = values[mine:]
+        totals = remap.sum(axis=1)
+        if mine:
+            totals += values[:mine]
+            self.own = values[:mine] / totals
+        return np.asarray(remap / totals[:, None])
 
 
 def _without_dust(cuts: Array) -> Array:

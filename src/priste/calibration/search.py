@@ -1,13 +1,13 @@
 """The search for the remap of one step: a linear program, cuts, repair and certification."""
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priste.calibration.bounds import Bound
 from priste.calibration.calibration import CertifiedPlan, Situation
+from priste.calibration.effort import Effort, usable_outputs
 from priste.calibration.program import Program, SolverError
 from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
@@ -23,15 +23,6 @@ _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
 _ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
 _BUMPS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # added to all that is used if rounding hurts
-
-
-class Effort(NamedTuple):
-    """How long a search goes on."""
-
-    gap: float
-    rounds: int
-    outputs: int | None
-    time_limit: float
 
 
 def weights(situation: Situation) -> Array:
@@ -83,14 +74,7 @@ class Search:
         self.weights = weights(situation)
         self.emission = situation.mechanism.emission()
         self.is_linear = all(evidence.has_one_past for evidence in situation.evidence)
-        n_cells = losses.shape[1]
-        gives_cells = self.emission.shape[1] == n_cells
-        used = np.ones(n_cells, dtype=bool)
-        if gives_cells:
-            used &= self.emission.any(axis=0)
-        if avoided is not None and used.sum() > used[avoided].sum():
-            used[avoided] = False
-        self.possible = np.flatnonzero(used)  # what a location set leaves out stays out
+        self.possible = usable_outputs(losses.shape[1], self.emission, avoided)
         self._chosen: list[int] = []  # outputs of a coarser map, and how near each cell has one
         self._nearest = np.full(len(losses), np.inf)
 

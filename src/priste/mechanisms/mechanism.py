@@ -18,6 +18,11 @@ class Mechanism:
     distances: Array | None = None
     follows_belief: ClassVar[bool] = False
 
+    @property
+    def n_inputs(self) -> int:
+        """How many cells the user can be in."""
+        return len(self.emission())
+
     def emission(self) -> Array:
         """Return Pr(output | true cell), shape (n_cells, n_outputs), rows summing to 1."""
         raise TypeError(f"{type(self).__name__} gives no emission matrix")

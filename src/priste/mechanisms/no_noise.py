@@ -26,7 +26,9 @@ class NoNoise(GridMechanism):
 
     def _matrix(self) -> Array:
         n = self.grid.n_cells
-        return self.budget * np.eye(n) + (1 - self.budget) / n
+        matrix = np.full((n, n), (1 - self.budget) / n)
+        matrix.flat[:: n + 1] += self.budget
+        return matrix
 
 
 Exact = NoNoise

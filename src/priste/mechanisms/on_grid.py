@@ -27,6 +27,11 @@ class GridMechanism(Mechanism):
         object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "distances", self.grid.distances)
 
+    @property
+    def n_inputs(self) -> int:
+        """How many cells the map has."""
+        return self.grid.n_cells
+
     @cached_property
     def _emission(self) -> Array:
         return frozen(self._matrix())

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from priste.calibration import CertifiedPlan
+from priste.calibration import CertifiedPlan, GroupedPlan
 from priste.errors import GatewayError, PristeError
 from priste.serve.config import Config, Person
 from priste.serve.live import begun
@@ -61,7 +61,7 @@ def _checked(person: Person, *, beginning: bool) -> str:
 def _price(stream: TrackStream) -> str:
     """Say how far a first release lies from the truth, as far as the model can tell."""
     plan = stream.protector().plan()
-    assert isinstance(plan, CertifiedPlan)
+    assert isinstance(plan, CertifiedPlan | GroupedPlan)
     belief, distances = stream.model.mobility.initial, stream.model.place.grid.distances
     noise = float(belief @ (stream.state.mechanism.emission() * distances).sum(axis=1))
     told = f"a release lies {plan.expected_loss:.2g} km from the truth at first, on average"

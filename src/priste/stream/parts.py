@@ -73,7 +73,7 @@ class Parts(NamedTuple):
         ):
             if value is not None and (isinstance(value, type) or not hasattr(value, method)):
                 raise ProtectionError(f"{name} must be like {example}, got {_kind(value)}")
-        n_cells = mechanism.emission().shape[0]
+        n_cells = mechanism.n_inputs
         for model in mobilities:
             if n_cells != model.n_cells:
                 raise ProtectionError(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from priste.calibration import Calibration, CertifiedPlan
+from priste.calibration import Calibration, CertifiedPlan, GroupedPlan
 from priste.checks import Array
 from priste.errors import ProtectionError, TrackError
 from priste.mechanisms import Mechanism, PlanarLaplace
@@ -362,7 +362,7 @@ def _released(
         else:
             plan = protector.plan()
             begun = {first for first in waiting if first <= step}
-            if begun and isinstance(plan, CertifiedPlan):
+            if begun and isinstance(plan, CertifiedPlan | GroupedPlan):
                 emissions[step] = plan.emission
             waiting -= begun
             releases.append(protector.release(cell))

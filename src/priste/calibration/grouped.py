@@ -1,0 +1,274 @@
+"""The search for the remap of a step on a large map: the linear program of groups of cells.
+
+Outputs stand in groups, and so do the signals whose best outputs they are. A signal either gives
+its best output, so the truth stays exact inside a group, or lends itself to a group of outputs,
+which share what is lent in proportion to what each needs. That is a program of a few hundred or
+thousand groups instead of all cells, and what it finds is a remap of the whole map. Prices for
+every single output (`priste.calibration.prices`) give the bound; where it and the remap differ,
+groups are parted, until they are near enough.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from priste.calibration.bounds import Bound
+from priste.calibration.calibration import Situation
+from priste.calibration.effort import Effort, usable_outputs
+from priste.calibration.grouped_plan import GroupedPlan, Index
+from priste.calibration.groups import first_groups, split, total
+from priste.calibration.prices import Market, spread
+from priste.calibration.program import Program, SolverError
+from priste.checks import Array
+from priste.dyadic import TICKETS, dyadic
+from priste.mechanisms.no_noise import NoNoise
+
+LARGE = 900
+"""How many cells a map may have for the program of all of them to be solved."""
+
+_FIRST = 0.06  # groups to begin with, of all cells
+_LEAST_GROUPS = 300  # to begin with, or all cells
+_MOST = 3000  # groups
+_GROWTH = 1.6  # from round to round
+_LAST_GROWTH = 1.15  # near the end
+_NEAR_ENOUGH = 0.02  # how near the bound a remap has to be
+_OF_PROGRAM = 1e-3  # how near its optimum the program of the groups is solved
+_LEAST_SHARE = 1e-6  # of an even share of a group, that each of its outputs has
+_HEAVY = 0.1  # the share of the mass that much is
+_BUMPS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # lent to all if rounding hurts
+
+
+class Remap(NamedTuple):
+    """What a program of groups found: what rows give in their own way, and what they lend."""
+
+    own: Array
+    lent: Array
+    loss: float
+
+
+class GroupedSearch:
+    """One step's search on groups of the cells, without those that are `avoided`.
+
+    `noise` is the matrix that signals are drawn from, None where they are the true cells.
+    """
+
+    def __init__(
+        self,
+        effort: Effort,
+        situation: Situation,
+        weights: Array,
+        losses: Array,
+        avoided: Index | None = None,
+    ) -> None:
+        self.situation, self.n_cells = situation, len(losses)
+        mechanism = situation.mechanism
+        is_silent = isinstance(mechanism, NoNoise) and mechanism.budget == 1
+        self.noise = noise = None if is_silent else mechanism.lottery()
+        self.outputs = outputs = usable_outputs(losses.shape[1], noise, avoided)
+        self.gap = max(effort.gap, _NEAR_ENOUGH)
+        self.deadline = time.monotonic() + effort.time_limit
+        every = len(outputs) == losses.shape[1]
+        self.far = losses if every else losses[np.ix_(outputs, outputs)]
+        costs = losses if every else losses[:, outputs]
+        self.mass: Array = weights
+        if noise is not None:
+            costs, self.mass = noise.T @ (weights[:, None] * costs), weights @ noise
+            weights = np.ones(len(weights))
+        bounds = [
+            Bound.of(*pair, noise)
+            for pair in zip(situation.protections, situation.evidence, strict=True)
+        ]
+        cuts = np.array([b.cut(belief) for b in bounds for belief in b.extremes()]).T
+        cuts = cuts / np.abs(cuts).sum(axis=0)
+        self.own: Index = costs.argmin(axis=1)
+        need = np.stack([total(cut, self.own, len(outputs)) for cut in cuts.T], axis=1)
+        self.market = Market(weights, costs, cuts, need)
+        self.own_cost = weights * costs[np.arange(len(costs)), self.own]
+
+    @classmethod
+    def serves(cls, effort: Effort, situation: Situation) -> bool:
+        """Tell whether a step is for groups: a large map, and promises that bound it linearly."""
+        return (
+            len(situation.belief) > LARGE
+            and effort.outputs is None
+            and len(situation.evidence) > 0
+            and all(evidence.has_one_past for evidence in situation.evidence)
+        )
+
+    def plan(self) -> GroupedPlan:
+        """Return the best certified plan that was found."""
+        market, n_outputs = self.market, len(self.outputs)
+        mass = total(self.mass, self.own, n_outputs)
+        ratio = market.need / np.maximum(mass, 1e-300)[:, None]
+        size = max(int(_FIRST * n_outputs), min(_LEAST_GROUPS, n_outputs))
+        groups = first_groups(self.far, mass, market.need, size)
+        bound, remark, used = 0.0, "", None
+        while True:
+            on = OnGroups(self, groups, used)
+            remap, by_group = on.solve(max(self.deadline - time.monotonic(), 1e-3))
+            prices, paid = on.prices_of_outputs(by_group)
+            bound = max(bound, float(paid.sum()))
+            if remap.loss <= bound * (1 + self.gap):
+                break
+            if time.monotonic() > self.deadline:
+                remark = "the time was up"
+                break
+            growth = _GROWTH if remap.loss > bound * (1 + 5 * self.gap) else _LAST_GROWTH
+            most = min(_MOST, int(growth * len(groups)))
+            score = on.score(remap, prices, paid)
+            parted, parent = split(groups, self.far, ratio, score, most)
+            if len(parted) == len(groups) or len(groups) >= _MOST:
+                remark = f"not within {self.gap:g} of the bound"
+                break
+            groups, used = parted, (remap.lent > 0)[np.ix_(parent, parent)]
+        if remark:
+            remark += f": what served has {remap.loss:.3g}, the bound is {bound:.3g}"
+        return self._certified(on, remap, bound, remark)
+
+    def _certified(self, on: "OnGroups", remap: Remap, bound: float, remark: str) -> GroupedPlan:
+        """Return the plan in whole tickets, with a little more lent to all if rounding hurts."""
+        missing = on.missing(remap)
+        for bump in _BUMPS:
+            lent = remap.lent + missing + bump * remap.lent.any(axis=0)
+            table = np.column_stack([remap.own, lent])
+            table = dyadic(table / table.sum(axis=1, keepdims=True))
+            expected = float((table[:, 1:] * on.cost).sum() + table[:, 0] @ on.own_cost)
+            plan = GroupedPlan(
+                table,
+                on.shares,
+                on.group_of_signal,
+                self.own,
+                on.group,
+                self.outputs,
+                self.noise,
+                self.situation.mechanism.budget,
+                self.n_cells,
+                expected,
+                bound,
+                remark,
+            )
+            if self.situation.keeps(plan.joint):
+                return plan
+        raise SolverError("rounding to whole tickets breaks a promise")
+
+
+class OnGroups:
+    """The program of some groups."""
+
+    def __init__(
+        self, search: GroupedSearch, groups: list[Index], used: NDArray[np.bool_] | None = None
+    ) -> None:
+        self.search, self.groups, self._used = search, groups, used
+        market, n_groups = search.market, len(groups)
+        self.group = np.empty(len(search.outputs), dtype=np.intp)
+        for number, members in enumerate(groups):
+            self.group[members] = number
+        self.shares = self._shares(market.need)
+        self.group_of_signal = self.group[search.own]
+        n = len(search.own)
+        places = (self.group_of_signal, np.arange(n))
+        self._sum = sparse.csr_array((np.ones(n), places), shape=(n_groups, n))
+        self._means = spread(market.losses, self.group, self.shares, n_groups)
+        weighted = sparse.csr_array((market.weights, places), shape=(n_groups, n))
+        self.cost = np.asarray(weighted @ self._means)
+        self.own_cost = self._sum @ search.own_cost
+        self.cuts = self._sum @ market.cuts
+        # what the own way costs the cuts of the group: those of the output that suffers most
+        self.own_cut = np.full((n_groups, market.cuts.shape[1]), -np.inf)
+        np.maximum.at(self.own_cut, self.group, market.need / self.shares[:, None])
+
+    def _shares(self, need: Array) -> Array:
+        """Return how outputs share what is lent to their group: as each needs it, and a little."""
+        n_groups = len(self.groups)
+        size = np.bincount(self.group, minlength=n_groups)[self.group]
+        wanted = np.maximum(need, 0.0).max(axis=1)
+        together = total(wanted, self.group, n_groups)[self.group]
+        shares = np.where(together > 0, wanted / np.where(together > 0, together, 1.0), 1 / size)
+        shares = np.maximum(shares, _LEAST_SHARE / size)
+        shares /= total(shares, self.group, n_groups)[self.group]
+        for members in self.groups:
+            shares[members] = dyadic(shares[members][None])[0]
+        return np.asarray(shares)
+
+    def solve(self, time_limit: float) -> tuple[Remap, Array]:
+        """Return the best remap of the groups, and the prices of their cuts."""
+        cost, n = self.cost, len(self.cost)
+        scale = float(np.abs(cost).max()) or 1.0
+        program = Program(cost / scale, time_limit, self.own_cost / scale, _OF_PROGRAM)
+        unit = float(np.abs(self.cuts).max()) or 1.0
+        lines = np.column_stack([self.cuts.T, np.zeros(self.cuts.shape[1])]) / unit
+        lines = np.tile(lines, (n, 1))  # all cuts of a column stand together
+        lines[:, -1] = self.own_cut.ravel() / unit
+        program.cut(list(zip(np.repeat(np.arange(n), self.cuts.shape[1]), lines, strict=True)))
+        program.allow(self._start())
+        lent = program.solve()
+        loss = float((cost * lent).sum() + self.own_cost @ program.own)
+        by_group = program.prices.reshape(n, -1) * (scale / unit)
+        return Remap(program.own, lent, loss), by_group
+
+    def _start(self) -> NDArray[np.bool_]:
+        """Mark the variables to begin with: the cheapest of each row, and the cheapest lenders.
+
+        Those that were used before are among them.
+        """
+        cost = self.cost
+        wanted = np.zeros(cost.shape, dtype=bool) if self._used is None else self._used.copy()
+        few = min(6, len(cost))
+        np.put_along_axis(wanted, np.argpartition(cost, few - 1, axis=1)[:, :few], True, axis=1)
+        wanted[:, int(np.argmin(cost.sum(axis=0)))] = True
+        for cut in self.cuts.T:
+            lenders = np.flatnonzero(cut < 0)
+            if len(lenders):
+                price = cost[lenders] / -cut[lenders, None]
+                enough = min(8, len(lenders))
+                best = lenders[np.argpartition(price, enough - 1, axis=0)[:enough]]
+                wanted[best, np.arange(len(cost))] = True
+        return wanted
+
+    def prices_of_outputs(self, by_group: Array) -> tuple[Array, Array]:
+        """Return prices of every output, and what each signal pays at them.
+
+        Where much of the mass is of signals that have a group for their output alone, prices are
+        first moved so that these pay what they do among groups.
+        """
+        search, market, group = self.search, self.search.market, self.group_of_signal
+        prices = by_group[self.group]
+        firm = np.bincount(self.group, minlength=len(self.groups))[group] == 1
+        if search.mass[firm].sum() > _HEAVY:
+            lending = market.weights[:, None] * self._means + market.cuts @ by_group.T
+            own = search.own_cost + (market.cuts * by_group[group]).sum(axis=1)
+            prices = market.settled(prices, np.minimum(lending.min(axis=1), own), firm)
+        return market.risen(prices)
+
+    def score(self, remap: Remap, prices: Array, paid: Array) -> Array:
+        """Return each group's part in the distance between a remap and the bound.
+
+        It is the sum of what signals pay above their cheapest output, and of what columns keep
+        their cuts by more than they must, at their prices.
+        """
+        market, own = self.search.market, self.search.own
+        n_groups, n_cuts = len(self.groups), prices.shape[1]
+        mean = np.stack(
+            [total(self.shares * prices[:, c], self.group, n_groups) for c in range(n_cuts)],
+            axis=1,
+        )
+        least = self._sum @ paid
+        above = (self.cost + self.cuts @ mean.T - least[:, None]) * remap.lent
+        at_own = self.search.own_cost + (prices[own] * market.cuts).sum(axis=1) - paid
+        lent = remap.lent.T @ self.cuts
+        column = remap.own[self.group, None] * market.need + self.shares[:, None] * lent[self.group]
+        loose = total(-(prices * column).sum(axis=1), self.group, n_groups)
+        score = above.sum(axis=0) + above.sum(axis=1) + remap.own * (self._sum @ at_own) + loose
+        sizes = np.array([len(members) for members in self.groups])
+        return np.where(sizes > 1, np.maximum(score, 0.0), 0.0)
+
+    def missing(self, remap: Remap) -> Array:
+        """Return how much all must lend to each group so that its columns keep their cuts."""
+        broken = remap.lent.T @ self.cuts + remap.own[:, None] * self.own_cut
+        everybody = self.cuts.sum(axis=0)
+        if (everybody >= 0).any():
+            raise SolverError("the same answer from everywhere breaks a promise")
+        return np.asarray(np.maximum(((broken + 2 / TICKETS) / -everybody).max(axis=1), 0.0))
