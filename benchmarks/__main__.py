@@ -13,6 +13,7 @@ ALL = [
     "sets",
     "tracks",
     "optimal",
+    "large_maps",
     "utility",
     "spending",
     "geolife",

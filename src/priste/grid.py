@@ -76,13 +76,15 @@ class Grid:
         That to elsewhere is the distance to the border and half the map's diagonal.
         """
         x, y = self.centres.T
-        between = np.hypot(x[:, None] - x, y[:, None] - y)
+        between = np.zeros((self.n_cells, self.n_cells))
+        for cell, row in enumerate(between[: self.n_squares, : self.n_squares]):
+            np.hypot(x[cell] - x, y[cell] - y, out=row)  # one by one: it can be large
         if self.elsewhere:
             width, height = self.columns * self.cell_size, self.rows * self.cell_size
             to_border = np.minimum(np.minimum(x, width - x), np.minimum(y, height - y))
-            between = np.pad(between, (0, 1))
             between[-1, :-1] = between[:-1, -1] = to_border + math.hypot(width, height) / 2
-        return frozen(between)
+        between.setflags(write=False)
+        return between
 
     def cell(self, row: int, column: int) -> int:
         """Return the number of the cell at `row` and `column`."""

@@ -159,7 +159,7 @@ def test_at_any_prices_signals_pay_no_more_than_the_optimum(
     for j in range(n):
         cheapest = min(mass[j] * losses[j, o] + prices[o] @ cuts[j] for o in range(n))
         assert paid[j] == pytest.approx(cheapest, rel=1e-12, abs=1e-15)
-    risen, more = market.risen(prices)
+    risen, more = market.risen(prices, paid)
     assert (risen >= 0).all()
     assert np.isfinite(risen).all()
     assert (more >= paid - 1e-12).all()

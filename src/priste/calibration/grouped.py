@@ -33,10 +33,11 @@ _FIRST = 0.06  # groups to begin with, of all cells
 _LEAST_GROUPS = 300  # to begin with, or all cells
 _MOST = 3000  # groups
 _GROWTH = 1.6  # from round to round
-_LAST_GROWTH = 1.15  # near the end
+_LAST_GROWTH = 1.2  # near the end
 _NEAR_ENOUGH = 0.02  # how near the bound a remap has to be
-_OF_PROGRAM = 1e-3  # how near its optimum the program of the groups is solved
+_OF_PROGRAM = 3e-3  # how near its optimum the program of the groups is solved
 _LEAST_SHARE = 1e-6  # of an even share of a group, that each of its outputs has
+_WORTH_RISING = 0.3  # how far from the bound it pays to make the bound better
 _HEAVY = 0.1  # the share of the mass that much is
 _BUMPS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # lent to all if rounding hurts
 
@@ -109,7 +110,10 @@ class GroupedSearch:
         while True:
             on = OnGroups(self, groups, used)
             remap, by_group = on.solve(max(self.deadline - time.monotonic(), 1e-3))
-            prices, paid = on.prices_of_outputs(by_group)
+            prices = on.prices_of_outputs(by_group)
+            paid = self.market.paid(prices)
+            if remap.loss < (1 + _WORTH_RISING) * paid.sum():
+                prices, paid = self.market.risen(prices, paid)
             bound = max(bound, float(paid.sum()))
             if remap.loss <= bound * (1 + self.gap):
                 break
@@ -228,20 +232,22 @@ class OnGroups:
                 wanted[best, np.arange(len(cost))] = True
         return wanted
 
-    def prices_of_outputs(self, by_group: Array) -> tuple[Array, Array]:
-        """Return prices of every output, and what each signal pays at them.
+    def prices_of_outputs(self, by_group: Array) -> Array:
+        """Return prices of every output: those of its group, or nearly.
 
         Where much of the mass is of signals that have a group for their output alone, prices are
-        first moved so that these pay what they do among groups.
+        moved so that these pay what they do among groups.
         """
         search, market, group = self.search, self.search.market, self.group_of_signal
         prices = by_group[self.group]
         firm = np.bincount(self.group, minlength=len(self.groups))[group] == 1
         if search.mass[firm].sum() > _HEAVY:
-            lending = market.weights[:, None] * self._means + market.cuts @ by_group.T
-            own = search.own_cost + (market.cuts * by_group[group]).sum(axis=1)
-            prices = market.settled(prices, np.minimum(lending.min(axis=1), own), firm)
-        return market.risen(prices)
+            paid = search.own_cost + (market.cuts * by_group[group]).sum(axis=1)
+            for j in np.flatnonzero(firm).tolist():
+                lending = market.weights[j] * self._means[j] + by_group @ market.cuts[j]
+                paid[j] = min(paid[j], lending.min())
+            prices = market.settled(prices, paid, firm)
+        return prices
 
     def score(self, remap: Remap, prices: Array, paid: Array) -> Array:
         """Return each group's part in the distance between a remap and the bound.

@@ -36,7 +36,8 @@ class Market:
     def paid(self, prices: Array) -> Array:
         """Return what each signal pays for its cheapest output; the sum is a bound."""
         paid = np.empty(len(self.weights))
-        arguments = self.weights, self.losses, self.cuts, prices, paid
+        by_cut = np.ascontiguousarray(prices.T)
+        arguments = self.weights, self.losses, self.cuts, by_cut, paid
         _shared(_find_cheapest, len(paid), *arguments)
         return paid
 
@@ -60,14 +61,14 @@ class Market:
             open_ &= ~fits
         return settled
 
-    def risen(self, prices: Array) -> tuple[Array, Array]:
-        """Return prices at which no signal pays less and some more, and what they pay.
+    def risen(self, prices: Array, paid: Array) -> tuple[Array, Array]:
+        """Return prices at which no signal pays less than `paid` and some more, and what they pay.
 
         Prices fall to what those who need the outputs pay for them anyway, so that those who lend
         themselves pay more; then they rise as far as these allow.
         """
         rows = np.arange(len(self.weights))
-        least, _ = self._multiples(prices, self.paid(prices), rows)
+        least, _ = self._multiples(prices, paid, rows)
         prices = prices * np.minimum(least, 1.0)[:, None]
         paid = self.paid(prices)
         free = np.asarray(~prices.any(axis=1))  # without a price: try one on what is needed most
@@ -82,7 +83,8 @@ class Market:
         """Return the least and the largest multiple of prices at which no row pays less."""
         n_outputs = self.losses.shape[1]
         least, most = np.zeros(n_outputs), np.full(n_outputs, np.inf)
-        arguments = self.weights, self.losses, self.cuts, ways, paid, rows, least, most
+        by_cut = np.ascontiguousarray(ways.T)
+        arguments = self.weights, self.losses, self.cuts, by_cut, paid, rows, least, most
         _shared(_find_multiples, n_outputs, *arguments)
         return least, most
 
@@ -102,21 +104,23 @@ def _shared(kernel: Callable[..., None], n: int, *arguments: Any) -> None:
         list(pool.map(lambda ends: kernel(*ends, *arguments), pairwise(ends)))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def _find_cheapest(
     first: int, last: int, weights: Array, losses: Array, cuts: Array, prices: Array, paid: Array
 ) -> None:
+    n_cuts, n_outputs = prices.shape
+    cost = np.empty(n_outputs)
     for j in range(first, last):
-        least = np.inf
-        for o in range(losses.shape[1]):
-            cost = weights[j] * losses[j, o]
-            for c in range(cuts.shape[1]):
-                cost += prices[o, c] * cuts[j, c]
-            least = min(least, cost)
-        paid[j] = least
+        for o in range(n_outputs):
+            cost[o] = weights[j] * losses[j, o]
+        for c in range(n_cuts):
+            cut = cuts[j, c]
+            for o in range(n_outputs):
+                cost[o] += prices[c, o] * cut
+        paid[j] = cost.min()
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _find_multiples(
     first: int,
     last: int,
@@ -129,19 +133,23 @@ def _find_multiples(
     least: Array,
     most: Array,
 ) -> None:
+    price = np.empty(_BLOCK)
     for start in range(first, last, _BLOCK):
+        n = min(_BLOCK, last - start)
         for j in rows:
-            for o in range(start, min(start + _BLOCK, last)):
-                price = 0.0
-                for c in range(cuts.shape[1]):
-                    price += ways[o, c] * cuts[j, c]
-                more = paid[j] - weights[j] * losses[j, o]
-                if price > 0:
-                    least[o] = max(least[o], more / price)
-                elif price < 0:
-                    most[o] = min(most[o], more / price)
-                elif more > 0:
-                    least[o] = np.inf
+            price[:n] = 0.0
+            for c in range(len(ways)):
+                cut = cuts[j, c]
+                for k in range(n):
+                    price[k] += ways[c, start + k] * cut
+            for k in range(n):
+                multiple = (paid[j] - weights[j] * losses[j, start + k]) / price[k]
+                # a price of 0 cannot make up for anything: infinite, or nothing to make up for
+                rises = price[k] >= 0
+                if rises and multiple > least[start + k]:
+                    least[start + k] = multiple
+                if not rises and multiple < most[start + k]:
+                    most[start + k] = multiple
 
 
 @njit(cache=True, nogil=True)
