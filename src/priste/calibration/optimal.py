@@ -33,7 +33,8 @@ class OptimalRemap:
     made. Whatever location privacy the mechanism has is kept, since Q only sees its output; with
     `NoNoise` there is none, and Q is a mechanism for the events alone.
 
-    For one known prior this is a linear program, and the result its optimum. For a set of priors
+    For one known prior this is a linear program, and the result its optimum; on a map of more than
+    900 cells it is within 2 % of it, or within `gap` if that is more. For a set of priors
     cuts are added until what is certified is within `gap` of what no remap of that map can beat, or
     for `rounds` rounds; the map is then as coarse as the loss allows, unless `outputs` says how
     many cells serve as outputs. The solver is never trusted: its result is repaired, rounded to
