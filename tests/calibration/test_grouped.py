@@ -22,7 +22,7 @@ from priste import (
 )
 from priste.calibration import CertifiedPlan, GroupedPlan, Situation, grouped
 from priste.calibration.effort import Effort
-from priste.calibration.grouped import GroupedSearch
+from priste.calibration.grouped import GroupedSearch, OnGroups
 from priste.calibration.groups import first_groups, split
 from priste.calibration.prices import Market
 from priste.calibration.program import SolverError
@@ -30,7 +30,7 @@ from priste.calibration.search import weights
 from priste.calibration.spending import rationed
 from priste.checks import Array
 from priste.events import Event
-from priste.mechanisms import Mechanism
+from priste.mechanisms import EmissionMatrix, Mechanism
 from priste.randomness import Randomness
 from priste.worst_case import is_beyond
 from tests.oracles import best_remap_loss
@@ -268,12 +268,64 @@ def test_more_groups_come_nearer_to_the_bound(monkeypatch: pytest.MonkeyPatch) -
     assert losses[-1] <= 1.02
 
 
-def test_when_time_is_up_what_was_found_serves() -> None:
+def test_when_time_is_up_what_was_found_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = Grid(12, 12)
     now = situation(np.random.default_rng(2), NoNoise(grid), grid)
     search = GroupedSearch(EFFORT, now, weights(now), grid.distances)
-    search.gap, search.deadline = -1.0, 0.0
+    search.deadline = 0.0
     with pytest.raises(SolverError, match="Time limit"):
         search.plan()
     plan = OptimalRemap(time_limit=1e-6).plan(now)
     assert "the solver found no optimum" in plan.remark
+
+    monkeypatch.setattr(grouped, "_LEAST_GROUPS", 20)
+    rounds = iter(range(2))
+    solve = OnGroups.solve
+
+    def fails_later(self: OnGroups, time_limit: float) -> object:
+        if next(rounds) > 0:
+            raise SolverError("Time limit reached")
+        return solve(self, time_limit)
+
+    monkeypatch.setattr(OnGroups, "solve", fails_later)
+    first = GroupedSearch(EFFORT._replace(gap=1e-9), now, weights(now), grid.distances)
+    first.gap = 1e-9
+    kept = first.plan()
+    assert kept.remark.startswith("the solver stopped early (Time limit reached): what served has")
+    assert kept.expected_loss < (weights(now) @ grid.distances).min()
+
+
+@pytest.mark.parametrize("n_outputs", [5, 12, 20])
+def test_a_mechanism_may_give_more_or_fewer_signals_than_there_are_cells(n_outputs: int) -> None:
+    grid = Grid(3, 4)
+    noise = EmissionMatrix(np.random.default_rng(0).dirichlet(np.ones(n_outputs), 12))
+    guard = Protector(
+        Mobility.gaussian(grid, 1.0),
+        noise,
+        Protect(presence({0}, [0, 1]), 1.0),
+        prior=KnownPrior(np.full(12, 1 / 12)),
+        calibration=OptimalRemap(grid.distances),
+        seed=0,
+    )
+    plan = guard.plan()
+    assert isinstance(plan, GroupedPlan)
+    np.testing.assert_allclose(plan.emission.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_losses_of_the_right_answer_are_paid_as_well() -> None:
+    grid, belief = Grid(3, 4), np.full(12, 0.02)
+    belief[7] = 0.78
+    plans = []
+    for more in (0.0, 0.5):
+        guard = Protector(
+            Mobility.gaussian(grid, 1.0, belief),
+            NoNoise(grid),
+            Protect(presence({0}, [0, 1]), 1.0),
+            prior=KnownPrior(belief),
+            calibration=OptimalRemap(loss=grid.distances + more),
+            seed=0,
+        )
+        plans.append(guard.plan())
+    assert all(isinstance(plan, GroupedPlan) for plan in plans)
+    near, far = (plan.expected_loss for plan in plans if isinstance(plan, GroupedPlan))
+    assert far == pytest.approx(near + 0.5, rel=0.02)

@@ -9,6 +9,7 @@ groups are parted, until they are near enough.
 """
 
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,9 @@ from priste.mechanisms.no_noise import NoNoise
 
 LARGE = 900
 """How many cells a map may have for the program of all of them to be solved."""
+
+FEW = 2
+"""How many promises there may be at a time."""
 
 _FIRST = 0.06  # groups to begin with, of all cells
 _LEAST_GROUPS = 300  # to begin with, or all cells
@@ -77,25 +81,29 @@ class GroupedSearch:
         self.mass: Array = weights
         if noise is not None:
             costs, self.mass = noise.T @ (weights[:, None] * costs), weights @ noise
-            weights = np.ones(len(weights))
+            weights = np.ones(len(costs))
         bounds = [
             Bound.of(*pair, noise)
             for pair in zip(situation.protections, situation.evidence, strict=True)
         ]
         cuts = np.array([b.cut(belief) for b in bounds for belief in b.extremes()]).T
-        cuts = cuts / np.abs(cuts).sum(axis=0)
+        cuts = cuts / np.maximum(np.abs(cuts).sum(axis=0), 1e-300)
         self.own: Index = costs.argmin(axis=1)
         need = np.stack([total(cut, self.own, len(outputs)) for cut in cuts.T], axis=1)
         self.market = Market(weights, costs, cuts, need)
         self.own_cost = weights * costs[np.arange(len(costs)), self.own]
+        self._next_to_nothing = 1e-6 * float((weights @ costs).min())  # of what one answer costs
 
     @classmethod
     def serves(cls, effort: Effort, situation: Situation) -> bool:
-        """Tell whether a step is for groups: a large map, and promises that bound it linearly."""
+        """Tell whether a step is for groups: a large map, and few promises that bound it linearly.
+
+        With many, outputs of a group need too many things at once.
+        """
         return (
             len(situation.belief) > LARGE
             and effort.outputs is None
-            and len(situation.evidence) > 0
+            and 0 < len(situation.evidence) <= FEW
             and all(evidence.has_one_past for evidence in situation.evidence)
         )
 
@@ -106,33 +114,49 @@ class GroupedSearch:
         ratio = market.need / np.maximum(mass, 1e-300)[:, None]
         size = max(int(_FIRST * n_outputs), min(_LEAST_GROUPS, n_outputs))
         groups = first_groups(self.far, mass, market.need, size)
-        bound, remark, used = 0.0, "", None
+        bound, early, used = 0.0, "", None
+        found: tuple[OnGroups, Remap] | None = None
         while True:
             on = OnGroups(self, groups, used)
-            remap, by_group = on.solve(max(self.deadline - time.monotonic(), 1e-3))
+            try:
+                remap, by_group = on.solve(max(self.deadline - time.monotonic(), 1e-3))
+            except SolverError as error:
+                if found is None:
+                    raise
+                early = f"the solver stopped early ({error})"
+                break
+            if found is None or remap.loss <= found[1].loss:
+                found = on, remap
             prices = on.prices_of_outputs(by_group)
             paid = self.market.paid(prices)
             if remap.loss < (1 + _WORTH_RISING) * paid.sum():
                 prices, paid = self.market.risen(prices, paid)
             bound = max(bound, float(paid.sum()))
-            if remap.loss <= bound * (1 + self.gap):
+            if remap.loss <= self._enough(bound):
                 break
             if time.monotonic() > self.deadline:
-                remark = "the time was up"
+                early = "the time was up"
                 break
             growth = _GROWTH if remap.loss > bound * (1 + 5 * self.gap) else _LAST_GROWTH
             most = min(_MOST, int(growth * len(groups)))
             score = on.score(remap, prices, paid)
             parted, parent = split(groups, self.far, ratio, score, most)
             if len(parted) == len(groups) or len(groups) >= _MOST:
-                remark = f"not within {self.gap:g} of the bound"
                 break
             groups, used = parted, (remap.lent > 0)[np.ix_(parent, parent)]
-        if remark:
-            remark += f": what served has {remap.loss:.3g}, the bound is {bound:.3g}"
-        return self._certified(on, remap, bound, remark)
+        plan = self._certified(*found, bound)
+        if not early and plan.expected_loss > self._enough(bound):
+            early = f"not within {self.gap:g} of the bound"
+        if not early:
+            return plan
+        served = f"what served has {plan.expected_loss:.3g}, the bound is {bound:.3g}"
+        return replace(plan, remark=f"{early}: {served}")
 
-    def _certified(self, on: "OnGroups", remap: Remap, bound: float, remark: str) -> GroupedPlan:
+    def _enough(self, bound: float) -> float:
+        """Return the loss that is near enough to a bound, or next to nothing."""
+        return bound * (1 + self.gap) + self._next_to_nothing
+
+    def _certified(self, on: "OnGroups", remap: Remap, bound: float) -> GroupedPlan:
         """Return the plan in whole tickets, with a little more lent to all if rounding hurts."""
         missing = on.missing(remap)
         for bump in _BUMPS:
@@ -152,7 +176,6 @@ class GroupedSearch:
                 self.n_cells,
                 expected,
                 bound,
-                remark,
             )
             if self.situation.keeps(plan.joint):
                 return plan
@@ -226,7 +249,8 @@ class OnGroups:
         for cut in self.cuts.T:
             lenders = np.flatnonzero(cut < 0)
             if len(lenders):
-                price = cost[lenders] / -cut[lenders, None]
+                with np.errstate(over="ignore"):  # who has nothing to lend is dear
+                    price = cost[lenders] / -cut[lenders, None]
                 enough = min(8, len(lenders))
                 best = lenders[np.argpartition(price, enough - 1, axis=0)[:enough]]
                 wanted[best, np.arange(len(cost))] = True
@@ -275,6 +299,6 @@ class OnGroups:
         """Return how much all must lend to each group so that its columns keep their cuts."""
         broken = remap.lent.T @ self.cuts + remap.own[:, None] * self.own_cut
         everybody = self.cuts.sum(axis=0)
-        if (everybody >= 0).any():
-            raise SolverError("the same answer from everywhere breaks a promise")
+        if not (everybody < 0).all():
+            raise SolverError("the same answer from everywhere would not keep a promise")
         return np.asarray(np.maximum(((broken + 2 / TICKETS) / -everybody).max(axis=1), 0.0))

@@ -83,7 +83,7 @@ class GroupedPlan:
 
     @property
     def emission(self) -> Array:
-        """The whole matrix, per true and released cell: large, and nothing here needs it."""
+        """The whole matrix, per true and released cell: large; no draw and no test needs it."""
         emission = np.zeros((self.n_cells, self.n_cells))
         for output in np.flatnonzero(self.occurs).tolist():
             emission[:, self.cells[output]] = self.column(output)

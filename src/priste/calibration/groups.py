@@ -31,7 +31,7 @@ def first_groups(far: Array, mass: Array, need: Array, size: int) -> list[Cells]
     heap: list[tuple[float, int, Cells]] = []
 
     def push(members: Cells) -> None:
-        wide = float(far[_ends(far, members)])
+        wide = float(far[_ends(far, members)]) if len(members) > 1 else 0.0
         heapq.heappush(heap, (-math.sqrt(mass[members].sum()) * wide, next(ages), members))
 
     for each in np.unique(kind):
