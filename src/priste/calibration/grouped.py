@@ -9,6 +9,7 @@ groups are parted, until they are near enough.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -41,7 +42,8 @@ _LAST_GROWTH = 1.2  # near the end
 _NEAR_ENOUGH = 0.02  # how near the bound a remap has to be
 _OF_PROGRAM = 3e-3  # how near its optimum the program of the groups is solved
 _LEAST_SHARE = 1e-6  # of an even share of a group, that each of its outputs has
-_WORTH_RISING = 0.3  # how far from the bound it pays to make the bound better
+_WORTH_RISING = 0.3  # how far from a bound it pays to make it better
+_OF_THE_MASS = 0.99  # that those have who matter
 _HEAVY = 0.1  # the share of the mass that much is
 _BUMPS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # lent to all if rounding hurts
 
@@ -82,6 +84,9 @@ class GroupedSearch:
         if noise is not None:
             costs, self.mass = noise.T @ (weights[:, None] * costs), weights @ noise
             weights = np.ones(len(costs))
+        order = np.argsort(-self.mass, kind="stable")
+        self.is_heavy = np.empty(len(order), dtype=bool)
+        self.is_heavy[order] = np.cumsum(self.mass[order]) - self.mass[order] < _OF_THE_MASS
         bounds = [
             Bound.of(*pair, noise)
             for pair in zip(situation.protections, situation.evidence, strict=True)
@@ -127,10 +132,7 @@ class GroupedSearch:
                 break
             if found is None or remap.loss <= found[1].loss:
                 found = on, remap
-            prices = on.prices_of_outputs(by_group)
-            paid = self.market.paid(prices)
-            if remap.loss < (1 + _WORTH_RISING) * paid.sum():
-                prices, paid = self.market.risen(prices, paid)
+            prices, paid = self._best_prices(on, remap, by_group)
             bound = max(bound, float(paid.sum()))
             if remap.loss <= self._enough(bound):
                 break
@@ -151,6 +153,18 @@ class GroupedSearch:
             return plan
         served = f"what served has {plan.expected_loss:.3g}, the bound is {bound:.3g}"
         return replace(plan, remark=f"{early}: {served}")
+
+    def _best_prices(self, on: "OnGroups", remap: Remap, by_group: Array) -> tuple[Array, Array]:
+        """Return the prices of outputs that give the best bound, and what signals pay at them."""
+        tried: list[tuple[Array, Array]] = []
+        for prices in on.prices_of_outputs(by_group):
+            paid = self.market.paid(prices)
+            if remap.loss < (1 + _WORTH_RISING) * paid.sum():
+                prices, paid = self.market.risen(prices, paid)
+            tried.append((prices, paid))
+            if remap.loss <= self._enough(float(paid.sum())):
+                break
+        return max(tried, key=lambda each: float(each[1].sum()))
 
     def _enough(self, bound: float) -> float:
         """Return the loss that is near enough to a bound, or next to nothing."""
@@ -256,22 +270,24 @@ class OnGroups:
                 wanted[best, np.arange(len(cost))] = True
         return wanted
 
-    def prices_of_outputs(self, by_group: Array) -> Array:
-        """Return prices of every output: those of its group, or nearly.
+    def prices_of_outputs(self, by_group: Array) -> Iterator[Array]:
+        """Yield prices of every output: those of its group, or nearly.
 
         Where much of the mass is of signals that have a group for their output alone, prices are
-        moved so that these pay what they do among groups.
+        moved so that these pay what they do among groups: all of them, or those that matter.
         """
         search, market, group = self.search, self.search.market, self.group_of_signal
         prices = by_group[self.group]
         firm = np.bincount(self.group, minlength=len(self.groups))[group] == 1
-        if search.mass[firm].sum() > _HEAVY:
-            paid = search.own_cost + (market.cuts * by_group[group]).sum(axis=1)
-            for j in np.flatnonzero(firm).tolist():
-                lending = market.weights[j] * self._means[j] + by_group @ market.cuts[j]
-                paid[j] = min(paid[j], lending.min())
-            prices = market.settled(prices, paid, firm)
-        return prices
+        if search.mass[firm].sum() <= _HEAVY:
+            yield prices
+            return
+        paid = search.own_cost + (market.cuts * by_group[group]).sum(axis=1)
+        for j in np.flatnonzero(firm).tolist():
+            lending = market.weights[j] * self._means[j] + by_group @ market.cuts[j]
+            paid[j] = min(paid[j], lending.min())
+        yield market.settled(prices, paid, firm)
+        yield market.settled(prices, paid, firm & search.is_heavy)
 
     def score(self, remap: Remap, prices: Array, paid: Array) -> Array:
         """Return each group's part in the distance between a remap and the bound.
