@@ -42,7 +42,7 @@ _LAST_GROWTH = 1.2  # near the end
 _NEAR_ENOUGH = 0.02  # how near the bound a remap has to be
 _OF_PROGRAM = 3e-3  # how near its optimum the program of the groups is solved
 _LEAST_SHARE = 1e-6  # of an even share of a group, that each of its outputs has
-_WORTH_RISING = 0.3  # how far from a bound it pays to make it better
+_WORTH_RISING = 0.3  # how far from a good bound a remap is: it pays to make it better
 _OF_THE_MASS = 0.99  # that those have who matter
 _HEAVY = 0.1  # the share of the mass that much is
 _BUMPS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # lent to all if rounding hurts
@@ -155,15 +155,13 @@ class GroupedSearch:
         return replace(plan, remark=f"{early}: {served}")
 
     def _best_prices(self, on: "OnGroups", remap: Remap, by_group: Array) -> tuple[Array, Array]:
-        """Return the prices of outputs that give the best bound, and what signals pay at them."""
+        """Return prices of outputs that give a good bound, and what signals pay at them."""
         tried: list[tuple[Array, Array]] = []
         for prices in on.prices_of_outputs(by_group):
             paid = self.market.paid(prices)
             if remap.loss < (1 + _WORTH_RISING) * paid.sum():
-                prices, paid = self.market.risen(prices, paid)
+                return self.market.risen(prices, paid)
             tried.append((prices, paid))
-            if remap.loss <= self._enough(float(paid.sum())):
-                break
         return max(tried, key=lambda each: float(each[1].sum()))
 
     def _enough(self, bound: float) -> float:
