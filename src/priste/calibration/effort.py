@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from priste.checks import Array
 
+FEW = 2
+"""How many promises leave a program on the whole map quick to solve, if they bound it linearly."""
+
 
 class Effort(NamedTuple):
     """How near the bound, for how many rounds, on how many cells as outputs, for how long."""

@@ -19,20 +19,18 @@ from scipy import sparse
 
 from priste.calibration.bounds import Bound
 from priste.calibration.calibration import Situation
-from priste.calibration.effort import Effort, usable_outputs
+from priste.calibration.effort import FEW, Effort, usable_outputs
 from priste.calibration.grouped_plan import GroupedPlan, Index
 from priste.calibration.groups import first_groups, split, total
 from priste.calibration.prices import Market, spread
 from priste.calibration.program import Program, SolverError
+from priste.calibration.promising import promising
 from priste.checks import Array
 from priste.dyadic import TICKETS, dyadic
 from priste.mechanisms.no_noise import NoNoise
 
 LARGE = 900
 """How many cells a map may have for the program of all of them to be solved."""
-
-FEW = 2
-"""How many promises there may be at a time."""
 
 _FIRST = 0.06  # groups to begin with, of all cells
 _LEAST_GROUPS = 300  # to begin with, or all cells
@@ -94,7 +92,7 @@ class GroupedSearch:
         cuts = np.array([b.cut(belief) for b in bounds for belief in b.extremes()]).T
         cuts = cuts / np.maximum(np.abs(cuts).sum(axis=0), 1e-300)
         self.own: Index = costs.argmin(axis=1)
-        need = np.stack([total(cut, self.own, len(outputs)) for cut in cuts.T], axis=1)
+        need = total(cuts, self.own, len(outputs))
         self.market = Market(weights, costs, cuts, need)
         self.own_cost = weights * costs[np.arange(len(costs)), self.own]
         self._next_to_nothing = 1e-6 * float((weights @ costs).min())  # of what one answer costs
@@ -242,31 +240,13 @@ class OnGroups:
         lines = np.tile(lines, (n, 1))  # all cuts of a column stand together
         lines[:, -1] = self.own_cut.ravel() / unit
         program.cut(list(zip(np.repeat(np.arange(n), self.cuts.shape[1]), lines, strict=True)))
-        program.allow(self._start())
+        program.allow(promising(cost, int(np.argmin(cost.sum(axis=0))), -self.cuts.T))
+        if self._used is not None:
+            program.allow(self._used)
         lent = program.solve()
         loss = float((cost * lent).sum() + self.own_cost @ program.own)
         by_group = program.prices.reshape(n, -1) * (scale / unit)
         return Remap(program.own, lent, loss), by_group
-
-    def _start(self) -> NDArray[np.bool_]:
-        """Mark the variables to begin with: the cheapest of each row, and the cheapest lenders.
-
-        Those that were used before are among them.
-        """
-        cost = self.cost
-        wanted = np.zeros(cost.shape, dtype=bool) if self._used is None else self._used.copy()
-        few = min(6, len(cost))
-        np.put_along_axis(wanted, np.argpartition(cost, few - 1, axis=1)[:, :few], True, axis=1)
-        wanted[:, int(np.argmin(cost.sum(axis=0)))] = True
-        for cut in self.cuts.T:
-            lenders = np.flatnonzero(cut < 0)
-            if len(lenders):
-                with np.errstate(over="ignore"):  # who has nothing to lend is dear
-                    price = cost[lenders] / -cut[lenders, None]
-                enough = min(8, len(lenders))
-                best = lenders[np.argpartition(price, enough - 1, axis=0)[:enough]]
-                wanted[best, np.arange(len(cost))] = True
-        return wanted
 
     def prices_of_outputs(self, by_group: Array) -> Iterator[Array]:
         """Yield prices of every output: those of its group, or nearly.
@@ -294,11 +274,8 @@ class OnGroups:
         their cuts by more than they must, at their prices.
         """
         market, own = self.search.market, self.search.own
-        n_groups, n_cuts = len(self.groups), prices.shape[1]
-        mean = np.stack(
-            [total(self.shares * prices[:, c], self.group, n_groups) for c in range(n_cuts)],
-            axis=1,
-        )
+        n_groups = len(self.groups)
+        mean = total(self.shares[:, None] * prices, self.group, n_groups)
         least = self._sum @ paid
         above = (self.cost + self.cuts @ mean.T - least[:, None]) * remap.lent
         at_own = self.search.own_cost + (prices[own] * market.cuts).sum(axis=1) - paid

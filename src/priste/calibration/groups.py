@@ -16,7 +16,9 @@ _UNLIKE = 0.5  # how much needs may differ within a group before they are parted
 
 
 def total(values: Array, group: Cells, n_groups: int) -> Array:
-    """Return the sum of values in each group."""
+    """Return the sum of values in each group, of each column for itself."""
+    if values.ndim == 2:
+        return np.stack([total(column, group, n_groups) for column in values.T], axis=1)
     return np.bincount(group, values, n_groups).astype(float)
 
 

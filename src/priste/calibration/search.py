@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from priste.calibration.bounds import Bound
 from priste.calibration.calibration import CertifiedPlan, Situation
-from priste.calibration.effort import Effort, usable_outputs
+from priste.calibration.effort import FEW, Effort, usable_outputs
 from priste.calibration.program import Program, SolverError
+from priste.calibration.promising import promising
 from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import Array
@@ -16,9 +17,6 @@ from priste.dyadic import dyadic
 from priste.events import atoms
 
 _FIRST_OUTPUTS = 32
-_FEW = 2  # promises with one past that leave the program on the whole map quick to solve
-_NEAREST = 6  # outputs that a cell may use from the start
-_LENDERS = 8  # cells from which an output may borrow evidence from the start
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
 _ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
@@ -82,7 +80,7 @@ class Search:
         """Return the best certified matrix, on finer maps as long as that is worth it."""
         start = self.situation.warm_start or WarmStart()
         most = len(self.possible)
-        is_small = self.is_linear and len(self.situation.evidence) <= _FEW
+        is_small = self.is_linear and len(self.situation.evidence) <= FEW
         size = self.effort.outputs or (most if is_small else _FIRST_OUTPUTS)
         best: CertifiedPlan | None = None
         while True:
@@ -212,27 +210,11 @@ class OnMap:
     def _start(self, hub: int, central: list[list[Array]]) -> NDArray[np.bool_]:
         """Mark the variables to begin with.
 
-        Each row may use its cheapest outputs. The rows that speak for the event, or those against
-        it if these are fewer, have to lend themselves to all outputs: each output may have those
-        that do most for it at least cost.
+        The rows that speak for the event, or those against it if these are fewer, have to lend
+        themselves to all outputs.
         """
-        cost = self.cost
-        wanted = np.zeros(cost.shape, dtype=bool)
-        few = min(_NEAREST, cost.shape[1])
-        nearest = np.argpartition(cost, few - 1, axis=1)[:, :few]
-        np.put_along_axis(wanted, nearest, True, axis=1)
-        wanted[:, hub] = True
-        for cuts in central:
-            if not cuts:
-                continue
-            cut = min(cuts, key=lambda cut: np.count_nonzero(cut > 0))
-            lenders = np.flatnonzero(cut > 0)
-            if len(lenders):
-                price = cost[lenders] / cut[lenders, None]
-                enough = min(_LENDERS, len(lenders))
-                best = lenders[np.argpartition(price, enough - 1, axis=0)[:enough]]
-                wanted[best, np.arange(cost.shape[1])] = True
-        return wanted
+        rarest = [min(cuts, key=lambda cut: np.count_nonzero(cut > 0)) for cuts in central if cuts]
+        return promising(self.cost, hub, rarest)
 
     def _remembered(
         self,
