@@ -14,6 +14,7 @@ ALL = [
     "tracks",
     "optimal",
     "large_maps",
+    "many",
     "utility",
     "spending",
     "geolife",

@@ -242,6 +242,10 @@ class Protector:
         """Where the draws of a seed have come to; None if they are secure."""
         return self._randomness.position
 
+    def draw_from(self, randomness: Randomness) -> None:
+        """Take further draws from another source."""
+        self._randomness = randomness
+
     @property
     def step(self) -> int:
         """The step of the next release."""

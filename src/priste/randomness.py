@@ -1,5 +1,7 @@
-"""Where random draws come from: the operating system, unless a seed is asked for."""
+"""Where random draws come from: the operating system, unless a seed or a secret key is given."""
 
+import hashlib
+import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,6 +46,30 @@ class Randomness:
     def draw(self, row: Array) -> int:
         """Return an index with exactly the probabilities of `row`, which must be dyadic."""
         return int(winner(row, self.bits()))
+
+
+class KeyedRandomness(Randomness):
+    """Draws that follow from a secret key and a label: secure for whoever does not have the key.
+
+    The same key and label give the same draws, so work that is done again draws nothing new. Each
+    label must be used for one stretch of a stream only. Nothing of the key is in the `position`: a
+    stream that is continued without it goes on with draws of the operating system.
+    """
+
+    def __init__(self, key: bytes, label: str) -> None:
+        super().__init__()
+        self._key, self._count = derived(key, label), 0
+
+    def bits(self) -> int:
+        """Return 53 random bits as a whole number."""
+        drawn = derived(self._key, str(self._count))
+        self._count += 1
+        return int.from_bytes(drawn[:8]) >> 11
+
+
+def derived(key: bytes, label: str) -> bytes:
+    """Return 32 bytes that nobody can tell from random ones without the key."""
+    return hmac.digest(key, label.encode(), hashlib.sha256)
 
 
 _BIT_GENERATORS: dict[str, type[np.random.BitGenerator]] = {

@@ -20,6 +20,7 @@ with needs_extra("priste.tracks", "tracks"):
     from priste.tracks.exposure import Exposure, expose_track
     from priste.tracks.files import read, write
     from priste.tracks.formats.geolife import read_geolife
+    from priste.tracks.many import Delivered, protect_many
     from priste.tracks.model import Model, fit_model
     from priste.tracks.model_file import load_model, save_model
     from priste.tracks.observer import Observed, Sharing, observe
@@ -38,6 +39,7 @@ __all__ = [
     "Certificate",
     "Check",
     "Clock",
+    "Delivered",
     "Exposure",
     "LocalMap",
     "Model",
@@ -62,6 +64,7 @@ __all__ = [
     "load_model",
     "load_stream",
     "observe",
+    "protect_many",
     "protect_track",
     "read",
     "read_events",

@@ -153,12 +153,13 @@ class Certificate:
         *,
         link: Link | None = None,
         caveats: tuple[str, ...] = (),
+        created: str | None = None,
     ) -> "Certificate":
         """Return the certificate of what a protector released, its place in a stream if it has one.
 
         `releases` has the cell and the column of each step with a release, `largest` the largest
         loss of each event: with a guarantee, these follow from the releases alone, so they are
-        public. `caveats` come after those of the protector.
+        public. `caveats` come after those of the protector. It is `created` now, or then.
         """
         if not protector.calibration.is_guarantee:
             raise CertificateError(
@@ -178,7 +179,7 @@ class Certificate:
             dict(releases),
             (*(protector.caveats if releases else ()), *caveats),
             f"priste {__version__}",
-            datetime.now(UTC).isoformat(timespec="seconds"),
+            created or datetime.now(UTC).isoformat(timespec="seconds"),
             link,
             len(model.mobilities),
         )

@@ -39,7 +39,7 @@ from priste.tracks.held_out import (
 )
 from priste.tracks.local_phase import LocalPhase
 from priste.tracks.places import LocalMap
-from priste.tracks.seen import seen_in
+from priste.tracks.seen import both_seen, seen_in
 from priste.tracks.steps import Clock, duration, runs
 from priste.tracks.usual_area import one_a_step
 from priste.tracks.windows import day_start, zone
@@ -133,7 +133,7 @@ def fit_model(
     order: int | None = None,
     smoothing: float | None = None,
     base: Base | None = None,
-    others: pd.DataFrame | None = None,
+    others: pd.DataFrame | Model | None = None,
     habits: int = HABITS,
     elsewhere: bool = True,
     progress: Progress | None = None,
@@ -144,10 +144,10 @@ def fit_model(
     of `smoothing`, `base`, `order` and `time_of_day` (a matrix for each step of the day) is chosen
     by how well days that are left out are predicted. The base is where moves that were never seen
     lead: anywhere (``"uniform"``), as far as this person's moves do (``"local"``), or as `others`
-    move, a clean table of other people's tracks. `habits` says how many mobilities the set has;
-    with 1 there is only the likeliest. What is off the map is one more cell, which people leave for
-    and come back from; unless `elsewhere` is False, or the `place` has no such cell. Fixes off the
-    map then end a run of moves.
+    move: a clean table of other people's tracks, or a model of the same map learned from them.
+    `habits` says how many mobilities the set has; with 1 there is only the likeliest. What is off
+    the map is one more cell, which people leave for and come back from; unless `elsewhere` is
+    False, or the `place` has no such cell. Fixes off the map then end a run of moves.
     """
     zone(time_zone)
     length = _step(step)
@@ -181,10 +181,13 @@ def fit_model(
     with warnings.catch_warnings():  # of a whole city most cells are never left: see provenance
         warnings.simplefilter("ignore", UnobservedRowsWarning)
         if others is not None:
-            _refuse_same_people(table, others)
-            seen = _days(others, place, length, time_zone, phases)
-            local = Mobility.by_distance(place.grid, seen.runs)
-            moving = Mobility.fit(seen.runs, place.grid.n_cells, smoothing=10.0, base=local)
+            if isinstance(others, Model):
+                moving = _as_base(others, place, length)
+            else:
+                _refuse_same_people(table, others)
+                seen = _days(others, place, length, time_zone, phases)
+                local = Mobility.by_distance(place.grid, seen.runs)
+                moving = Mobility.fit(seen.runs, place.grid.n_cells, smoothing=10.0, base=local)
             days = replace(days, others=moving)
             bases = [*bases, "others"] if base is None else bases
         elif base == "others":
@@ -215,7 +218,7 @@ def fit_model(
         "smoothing": setting.smoothing,
         "time of day": setting.time_of_day,
         **_predicted(choice),
-        **seen_in(table if others is None else _together(table, others), time_zone),
+        **_seen(table, others, time_zone),
     }
     model = Model(place, length, tuple(mobilities), time_zone, provenance)
     arrays = arrays_of(model)
@@ -230,10 +233,28 @@ def _on_the_map(table: pd.DataFrame, place: LocalMap, length: pd.Timedelta) -> f
     return float(place.covers(firsts["latitude"], firsts["longitude"]).mean())
 
 
-def _together(table: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Return all fixes that a model has seen; whose they are only if both tables say so."""
+def _seen(
+    table: pd.DataFrame, others: "pd.DataFrame | Model | None", time_zone: str
+) -> dict[str, list[str]]:
+    """Return the days that a model has seen; whose they were only if both sources say so."""
+    if others is None:
+        return seen_in(table, time_zone)
+    if isinstance(others, Model):
+        return both_seen(seen_in(table, time_zone), others.provenance)
     known = ["time", "user"] if "user" in table and "user" in others else ["time"]
-    return pd.concat([table[known], others[known]])
+    return seen_in(pd.concat([table[known], others[known]]), time_zone)
+
+
+def _as_base(others: "Model", place: LocalMap, length: pd.Timedelta) -> Mobility:
+    """Return how the people of a model move from cell to cell, on average over the day."""
+    mobility = others.mobility
+    if (others.place, others.step) != (place, length) or mobility.n_states != mobility.n_cells:
+        raise TrackError(
+            "the model of other people must have the same map and step, and moves that depend on "
+            "the last cell alone (--order 1)"
+        )
+    matrices = mobility.matrices
+    return Mobility(sum(matrices) / len(matrices), mobility.initial)
 
 
 def _refuse_same_people(table: pd.DataFrame, others: pd.DataFrame) -> None:

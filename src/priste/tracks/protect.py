@@ -17,6 +17,7 @@ from priste.mechanisms import Mechanism, PlanarLaplace
 from priste.progress import Progress, progress_line
 from priste.protection import Protect, names_of
 from priste.protector import Protector, Release
+from priste.randomness import Randomness
 from priste.stream.parts import DEFAULT_RHO, default_calibration
 from priste.tracks.accuracy import Accuracy, accuracy_of, distances_to
 from priste.tracks.adversary import Adversary, AdversaryKind
@@ -224,6 +225,8 @@ def protect_track(
     stream: str | Path | TrackStream | None = None,
     exchange_model: bool = False,
     model_has_seen_these_days: bool = False,
+    draws: Randomness | None = None,
+    created: str | None = None,
 ) -> ProtectedTrack:
     """Protect a clean table of one person's fixes.
 
@@ -241,6 +244,9 @@ def protect_track(
     A model that was learned from the protected days is refused: it is itself a release of them
     that nobody accounts for. `model_has_seen_these_days` gives that up, and the certificate says
     so.
+
+    Draws come from the operating system, or from `draws`; the certificate says that it was
+    `created` now, or then. With both, the same work gives the same result.
     """
     against = Adversary(adversary, rho)
     noise = PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism
@@ -268,6 +274,8 @@ def protect_track(
         protector, protections = going.protector(), going.protections
         for _ in range(going.step, days.first):
             protector.skip()
+    if draws is not None:
+        protector.draw_from(draws)
     caveats = _refuse_seen(days, model_has_seen_these_days=model_has_seen_these_days)
     begun = 0 if going is None else going.step
     releases, emissions = _released(protector, days, protections, progress)
@@ -281,6 +289,7 @@ def protect_track(
         against,
         link=None if going is None else going.link(protector.state),
         caveats=caveats,
+        created=created,
     )
     after = None if going is None else going.after(protector, digest_of(certificate))
     told = tuple(releases), certificate, emissions

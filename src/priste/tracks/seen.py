@@ -33,6 +33,20 @@ def seen_in(table: pd.DataFrame, time_zone: str) -> dict[str, list[str]]:
     return found
 
 
+def both_seen(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the days and users of two provenances together; users only if both name theirs."""
+    days = {
+        first + timedelta(days=d)
+        for provenance in (one, other)
+        for first, last in stretches_of(provenance)
+        for d in range((last - first).days + 1)
+    }
+    found = {DAYS: ["/".join(map(str, each)) for each in _stretches(sorted(days))]}
+    users = [users_of(provenance) for provenance in (one, other)]
+    named = None if None in users else sorted({user for each in users for user in each or ()})
+    return found if named is None or len(named) > MAX_NAMED else found | {USERS: named}
+
+
 def _stretches(days: Sequence[date]) -> list[tuple[date, date]]:
     """Return days in a row as their first and last; many single days make coarser stretches."""
     apart = 1

@@ -9,7 +9,7 @@ steps again, and is refused.
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,8 @@ FORMAT = 1
 MAX_MODELS = 8
 """How many models a stream may be followed with at a time."""
 
+_ELSEWHERE = "fingerprint"  # all that the file holds of a model that is kept elsewhere
+
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -77,15 +79,15 @@ def write_stream(stream: TrackStream, path: Path, files: AtomicFiles) -> None:
     files.add(note_beside(path), private=True).write_text(json.dumps(note), encoding="utf-8")
 
 
-def to_bytes(stream: TrackStream) -> bytes:
-    """Return the content of a stream's file."""
+def to_bytes(stream: TrackStream, *, without: Iterable[Model] = ()) -> bytes:
+    """Return the content of a stream's file; it only names models that are kept elsewhere."""
     file = io.BytesIO()
-    write_archive(file, _arrays(stream))
+    write_archive(file, _arrays(stream, {model.fingerprint for model in without}))
     return file.getvalue()
 
 
-def _arrays(stream: TrackStream) -> dict[str, NDArray[Any]]:
-    """Return what a stream's file holds."""
+def _arrays(stream: TrackStream, elsewhere: Container[str] = ()) -> dict[str, NDArray[Any]]:
+    """Return what a stream's file holds, with the fingerprints of models that are `elsewhere`."""
     grid = stream.model.place.grid
     mechanism, calibration = (
         Recipe.of(each, grid) for each in (stream.state.mechanism, stream.calibration)
@@ -115,6 +117,10 @@ def _arrays(stream: TrackStream) -> dict[str, NDArray[Any]]:
     if isinstance(state.prior, KnownPrior | NearPrior):
         content["prior belief"] = state.prior.belief
     for m, model in enumerate(stream.models):
+        if model.fingerprint in elsewhere:
+            named = np.frombuffer(bytes.fromhex(model.fingerprint), dtype=np.uint8)
+            content[f"model {m} {_ELSEWHERE}"] = named
+            continue
         content |= {f"model {m} {name}": part for name, part in models_as.arrays_of(model).items()}
     parts = Parts(state.mobilities, state.mechanism, state.prior, stream.calibration)
     notes = {"draws": stream.draws}
@@ -146,12 +152,15 @@ def load_stream(path: str | Path) -> TrackStream:
     return stream
 
 
-def from_bytes(content: bytes, name: str) -> TrackStream:
-    """Return the stream whose file has this content; errors call it `name`."""
-    return _read(content, name)[0]
+def from_bytes(content: bytes, name: str, *, models: Iterable[Model] = ()) -> TrackStream:
+    """Return the stream whose file has this content; errors call it `name`.
+
+    The `models` are those that the file may only name.
+    """
+    return _read(content, name, models)[0]
 
 
-def _read(content: bytes, name: str) -> tuple[TrackStream, str]:
+def _read(content: bytes, name: str, known: Iterable[Model] = ()) -> tuple[TrackStream, str]:
     """Return a stream and the checksum of its file."""
     with refusing(f"{name} is not the file of a stream", StreamFileError):
         archive = Archive(content, most_bytes=MAX_STREAM_BYTES, most_arrays=MAX_STREAM_ARRAYS)
@@ -165,13 +174,14 @@ def _read(content: bytes, name: str) -> tuple[TrackStream, str]:
                 f"it has format {found}, this version reads format {FORMAT}; use the version of "
                 f"priste that wrote it"
             )
-        metas = _checked_models(archive, said["models"])
+        metas = _checked_models(archive, said["models"], known)
         arrays = archive.content()
         digest = arrays["checksum"].tobytes()
     arrays = verified(arrays, name, StreamFileError)
     with refusing(f"{name} does not hold a stream", StreamFileError):
         models = tuple(
-            model_of(_under(arrays, f"model {m} "), meta) for m, meta in enumerate(metas)
+            meta if isinstance(meta, Model) else model_of(_under(arrays, f"model {m} "), meta)
+            for m, meta in enumerate(metas)
         )
         stream = _stream(arrays, said, models, name)
     return stream, digest.hex()
@@ -182,16 +192,32 @@ def _under(things: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {k.removeprefix(prefix): thing for k, thing in things.items() if k.startswith(prefix)}
 
 
-def _checked_models(archive: Archive, count: object) -> list[dict[str, Any]]:
-    """Return the descriptions of the models, whose arrays can be what they claim."""
+def _checked_models(
+    archive: Archive, count: object, known: Iterable[Model]
+) -> list[dict[str, Any] | Model]:
+    """Return the descriptions of the models, whose arrays can be what they claim.
+
+    A model that the file only names is returned itself.
+    """
     if not is_whole(count) or not 1 <= count <= MAX_MODELS:
         raise StreamFileError(f"a stream has 1 to {MAX_MODELS} models, this one {shown(count)}")
-    metas = []
+    elsewhere = {model.fingerprint: model for model in known}
+    metas: list[dict[str, Any] | Model] = []
     for m in range(count):
         claims: dict[str, Claim] = _under(archive.claims, f"model {m} ")
+        if _ELSEWHERE in claims:
+            at_most(
+                claims[_ELSEWHERE].shape[0], MIB, "a fingerprint", "it is not ours", StreamFileError
+            )
+            named = archive[f"model {m} {_ELSEWHERE}"].tobytes().hex()
+            if named not in elsewhere:
+                raise StreamFileError(f"its model {named[:12]}… is kept elsewhere; bring it along")
+            metas.append(elsewhere[named])
+            continue
         at_most(claims["meta"].shape[0], MIB, "its description", "it is not ours", StreamFileError)
-        metas.append(description_of(archive[f"model {m} meta"].tobytes()))
-        check_claims(claims, metas[-1]["matrices"])
+        description = description_of(archive[f"model {m} meta"].tobytes())
+        check_claims(claims, description["matrices"])
+        metas.append(description)
     return metas
 
 

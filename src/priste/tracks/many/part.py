@@ -1,0 +1,223 @@
+"""One part of a run: the fixes of some people in, their releases out."""
+
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from threadpoolctl import threadpool_limits
+
+from priste import worst_case
+from priste.errors import PristeError, TrackError
+from priste.protection import names_of
+from priste.stream.parts import default_calibration
+from priste.tracks.certificate_file import to_text
+from priste.tracks.cleaning import clean
+from priste.tracks.many.folder import Job, Run
+from priste.tracks.many.intake import laid_out
+from priste.tracks.many.told import Told
+from priste.tracks.model import Model, fit_model
+from priste.tracks.protect import ProtectedTrack, protect_track
+from priste.tracks.stream_file import from_bytes, to_bytes
+from priste.tracks.track_stream import TrackStream
+from priste.tracks.windows import day_start
+
+EVERYONE = "everyone.toml"
+"""The events of all who have no file of their own in a folder of events."""
+
+_alone = threading.Lock()  # a process does one part at a time, however many threads it is lent
+
+
+def protect_part(folder: str, number: int, part: int) -> None:
+    """Protect the people of a part in a run, unless that is done; then make it public."""
+    run = Run(_job(folder), number)
+    with _alone, _one_core():
+        if not run.part(part).exists():
+            with run.doing(part) as new:
+                _Part(run, part).write(new)
+        run.publish(part)
+
+
+@lru_cache(maxsize=1)
+def _job(folder: str) -> Job:
+    """Return a job, opened once by each process."""
+    return Job.open(Path(folder))
+
+
+@contextmanager
+def _one_core() -> Iterator[None]:
+    """Compute on one core: the others have people of their own."""
+    usual, worst_case.CORES = worst_case.CORES, 1
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        worst_case.CORES = usual
+
+
+class _Part:
+    """The people of a part: what they had, and what becomes of it."""
+
+    def __init__(self, run: Run, part: int) -> None:
+        self.run, self.job, self.number = run, run.job, part
+        self.told = Told()
+        self.streams = self._streams_before()
+        self.tables: dict[str, list[pd.DataFrame]] = {"released": [], "diary": []}
+        self.certificates: dict[str, tuple[str, str]] = {}
+
+    def _streams_before(self) -> dict[str, bytes]:
+        path = self.run.streams_before(self.number)
+        if path is None:
+            return {}
+        columns = pq.read_table(path).to_pydict()
+        return dict(zip(columns["user"], columns["stream"], strict=True))
+
+    def write(self, folder: Path) -> None:
+        """Protect everybody, and write all that came of it to a folder."""
+        began = time.monotonic()
+        fixes = laid_out(self.run.folder / "fixes", self.number)
+        history = laid_out(self.run.folder / "history", self.number)
+        earlier = dict(list(history.groupby("user")))
+        for user, table in fixes.groupby("user", sort=True):
+            self._take(str(user), table, earlier.get(user))
+        for name, tables in self.tables.items():
+            if tables:
+                frame = pd.concat(tables, ignore_index=True)
+                frame.to_parquet(folder / f"{name}.parquet", index=False)
+        _save(folder / "streams.parquet", user=self.streams, stream=self.streams.values())
+        for name, which in (("certificates", 0), ("full_certificates", 1)):
+            texts = [texts[which] for texts in self.certificates.values()]
+            _save(folder / f"{name}.parquet", user=self.certificates, certificate=texts)
+        self.told.seconds = time.monotonic() - began
+        self.told.save(folder / "told.json")
+
+    def _take(self, user: str, table: pd.DataFrame, history: pd.DataFrame | None) -> None:
+        """Protect one person's fixes, or note why that cannot be."""
+        self.told.people += 1
+        try:
+            result = self._protected(user, table, history)
+        except PristeError as error:
+            self.told.refuse(user, str(error))
+        except (MemoryError, OSError):  # not the person's fault: the part is tried again
+            raise
+        except Exception as error:  # ours: the others must not wait for it
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = (
+                f"{Path(where.filename).stem}, line {where.lineno}"  # no value: it may be secret
+            )
+            self.told.refuse(user, f"internal error: {type(error).__name__} in {place}")
+        else:
+            if result is not None:
+                self._keep(user, result)
+
+    def _protected(
+        self, user: str, table: pd.DataFrame, history: pd.DataFrame | None
+    ) -> ProtectedTrack | None:
+        job = self.job
+        kept, account = clean(table)
+        self.told += Told(account=account)
+        before = self.streams.get(user)
+        stream = None
+        if before is not None:
+            stream = from_bytes(before, "the stream", models=[job.model])
+            ahead = kept[kept["time"] >= stream.end]
+            self.told.again += len(kept) - len(ahead)
+            if ahead.empty and len(kept):
+                return None
+            kept = ahead
+        if kept.empty:
+            raise TrackError("no fix can be used")
+        if stream is None:
+            stream = self._begun(kept, history)
+        return protect_track(
+            kept,
+            stream.model,
+            self._events(user),
+            adversary=job.adversary.kind,
+            rho=job.adversary.rho,
+            mechanism=job.mechanism,
+            stream=stream,
+            progress=lambda _: None,
+            draws=job.draws(user, stream.step),
+            created=self.run.said["began"],
+        )
+
+    def _begun(self, table: pd.DataFrame, history: pd.DataFrame | None) -> TrackStream:
+        """Return a stream that begins with these days, with a model of their own if possible."""
+        job = self.job
+        model = personal_model(job.model, history, job.settings["personal_days"])
+        calibration = job.calibration
+        if calibration is None:
+            calibration = default_calibration(job.mechanism, len(model.mobilities))
+        start = day_start(table["time"].min(), model.time_zone)
+        return TrackStream.begin(start, model, job.adversary, job.mechanism, calibration)
+
+    def _events(self, user: str) -> Path:
+        events = self.run.folder / "events"
+        named = self.run.said["events"]
+        if named is not None:
+            return events / str(named)
+        own = events / f"{user}.toml"
+        chosen = own if own.parent == events and own.exists() else events / EVERYONE
+        if not chosen.exists():
+            raise TrackError("the folder of events has no file for this person, and none for all")
+        return chosen
+
+    def _keep(self, user: str, result: ProtectedTrack) -> None:
+        told, model = self.told, self.job.model
+        if result.continued is not None:
+            self.streams[user] = to_bytes(result.continued, without=[model])
+        full = result.certificate
+        hide = self.job.settings["hide_events"]
+        public = full.without_events(result.asked) if hide else full
+        self.certificates[user] = to_text(public), to_text(full)
+        self.tables["released"].append(result.released.drop(columns="track").assign(user=user))
+        self.tables["diary"].append(result.diary.assign(user=user))
+        told.released += 1
+        told.personal += result.stream.model.fingerprint != model.fingerprint
+        told.releases += len(result.releases)
+        local = result.released["time"].dt.tz_convert(model.time_zone)
+        told.days += int(local.dt.date.nunique())
+        told.remarks += sum(bool(r.private.remark) for r in result.releases)
+        told.errors.add(result.errors[np.isfinite(result.errors)])
+        epsilons = dict(zip(names_of(full.protections), full.protections, strict=True))
+        shares = [
+            max(loss, 0.0) / epsilons[name].epsilon
+            for name, loss in zip(full.names, full.largest, strict=True)
+        ]
+        told.shares.add(np.array(shares))
+
+
+def personal_model(population: Model, history: pd.DataFrame | None, days: int) -> Model:
+    """Return a model of a person's own, if their history has enough days on the map, or else all's.
+
+    Moves that they were never seen to make lead where they lead other people.
+    """
+    if history is None:
+        return population
+    kept, _ = clean(history)
+    if kept["time"].dt.tz_convert(population.time_zone).dt.date.nunique() < days:
+        return population
+    try:
+        return fit_model(
+            kept,
+            step=population.step,
+            place=population.place,
+            time_zone=population.time_zone,
+            habits=len(population.mobilities),
+            others=population,
+        )
+    except TrackError:  # no two fixes in a row on the map: nothing to learn
+        return population
+
+
+def _save(path: Path, **columns: object) -> None:
+    """Write a table of few columns."""
+    pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), path)  # type: ignore[call-overload]
