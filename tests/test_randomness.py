@@ -5,7 +5,7 @@ import pytest
 
 from priste import ProtectionError
 from priste.dyadic import dyadic
-from priste.randomness import Randomness
+from priste.randomness import KeyedRandomness, Randomness
 
 
 @pytest.fixture(autouse=True)
@@ -64,3 +64,27 @@ def test_a_seed_draws_any_ticket() -> None:
     seeded = Randomness(seed=0)
     drawn = [seeded.bits() for _ in range(200)]
     assert {bit for bits in drawn for bit in range(60) if bits >> bit & 1} == set(range(53))
+
+
+def test_keyed_draws_follow_from_key_and_label() -> None:
+    def drawn(key: bytes, label: str) -> list[int]:
+        source = KeyedRandomness(key, label)
+        return [source.bits() for _ in range(5)]
+
+    assert drawn(b"k" * 32, "a") == drawn(b"k" * 32, "a")
+    different = [drawn(b"k" * 32, "a"), drawn(b"k" * 32, "b"), drawn(b"l" * 32, "a")]
+    assert len({bits for each in different for bits in each}) == 15
+
+
+def test_keyed_bits_are_even() -> None:
+    source = KeyedRandomness(b"k" * 32, "even")
+    bits = np.array([source.bits() for _ in range(4000)])
+    assert ((bits >= 0) & (bits < 2**53)).all()
+    ones = (bits[:, None] >> np.arange(53)) & 1
+    assert np.abs(ones.mean(axis=0) - 0.5).max() < 0.05  # six standard deviations
+
+
+def test_a_position_holds_nothing_of_the_key() -> None:
+    source = KeyedRandomness(b"k" * 32, "a")
+    assert source.position is None
+    assert source.is_secure

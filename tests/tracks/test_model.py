@@ -1,4 +1,6 @@
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from priste.errors import ModelFileError, TrackError
 from priste.events import at
 from priste.tracks import LocalMap, Model, as_track, fit_model, load_model, save_model
 from priste.tracks.steps import Clock
+from tests.tracks import city
 
 PLACE = LocalMap(Grid(3, 3, cell_size=1.0), 52.5, 13.4)
 BERLIN = "Europe/Berlin"
@@ -132,3 +135,22 @@ def test_what_cannot_be_learned_from_is_refused() -> None:
         fit_model(days(1), step="1h", place=LocalMap(Grid(2, 2), 0.0, 0.0))
     with pytest.raises(TrackError, match="time_zone 'X/Y' is not known"):
         fit_model(days(1), time_zone="X/Y")
+
+
+def test_a_model_of_others_is_where_unseen_moves_lead() -> None:
+    population = city.model()
+    few = city.days(0, 2).assign(user="newcomer")
+    options: dict[str, Any] = {"step": "1h", "place": city.PLACE, "time_zone": city.ZONE}
+    learned = fit_model(few, **options, habits=1, order=1, base="others", others=population)
+    unseen = list(learned.mobility.unobserved)
+    assert unseen
+    one, all_ = (np.asarray(model.mobility.matrices[0]) for model in (learned, population))
+    np.testing.assert_allclose(one[unseen], all_[unseen])
+    assert learned.provenance["days"] == population.provenance["days"]  # it has seen these as well
+    assert "users" not in learned.provenance  # the population does not say whose it is
+
+
+def test_a_model_of_others_has_the_same_map() -> None:
+    other = replace(city.model(), place=LocalMap(city.PLACE.grid, 48.0, 11.0))
+    with pytest.raises(TrackError, match="must have the same map and step"):
+        fit_model(city.days(0, 3), step="1h", place=city.PLACE, time_zone=city.ZONE, others=other)

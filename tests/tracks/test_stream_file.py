@@ -16,7 +16,13 @@ from priste.storage.archive import checksum
 from priste.storage.atomic_files import AtomicFiles
 from priste.tracks import TrackStream, load_stream, protect_track, save_stream
 from priste.tracks.certificate_file import to_json
-from priste.tracks.stream_file import note_beside, open_stream, write_stream
+from priste.tracks.stream_file import (
+    from_bytes,
+    note_beside,
+    open_stream,
+    to_bytes,
+    write_stream,
+)
 from tests.tracks import city, streams
 
 
@@ -210,3 +216,15 @@ def test_what_could_not_be_rebuilt_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(StreamFileError, match="EmissionMatrix was given an array"):
         save_stream(replace(after(1), state=state), tmp_path / "me.stream")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_stream_may_leave_out_models_that_are_kept_elsewhere(saved: Path) -> None:
+    stream = load_stream(saved)
+    whole, lean = to_bytes(stream), to_bytes(stream, without=[stream.model])
+    assert len(lean) < len(whole)
+    again = from_bytes(lean, "the stream", models=[city.habits(), stream.model])
+    assert to_bytes(again) == whole
+    with pytest.raises(StreamFileError, match="its model .* is kept elsewhere; bring it along"):
+        from_bytes(lean, "the stream")
+    with pytest.raises(StreamFileError, match="its model .* is kept elsewhere"):
+        from_bytes(lean, "the stream", models=[city.habits()])

@@ -12,6 +12,7 @@ from priste.cli.console import clear_errors, say, working
 from priste.cli.gateway import kept_fixes, serve, token
 from priste.cli.learn import fit, simulate
 from priste.cli.local_page import studio
+from priste.cli.many import certificates, protect_many
 from priste.cli.release import protect, quantify
 
 app = typer.Typer(
@@ -56,7 +57,10 @@ def demo(
             say(line)
 
 
-for command in (fit, simulate, quantify, protect, audit, explain, studio, serve, kept_fixes):
+for command in (
+    *(fit, simulate, quantify, protect, protect_many, certificates, audit, explain),
+    *(studio, serve, kept_fixes),
+):
     app.command()(command)
 app.add_typer(token, name="token")
 

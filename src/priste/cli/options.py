@@ -9,12 +9,14 @@ from typing import Annotated, Literal, NamedTuple
 import pandas as pd
 import typer
 
+from priste.calibration import Calibration, EveryOutput
 from priste.checks import shown
 from priste.cli.console import note, working
-from priste.errors import TrackError
-from priste.mechanisms import Exponential, NoNoise, PlanarLaplace
+from priste.errors import ProtectionError, TrackError
+from priste.mechanisms import Exponential, Mechanism, NoNoise, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism
 from priste.storage.limits import moment_within, refusing
+from priste.stream.parts import default_calibration
 from priste.tracks import Account, clean, read
 from priste.tracks.adversary import AdversaryKind
 from priste.tracks.table import NOTES
@@ -70,6 +72,29 @@ Seed = Annotated[
         "--seed", min=0, help="Reproducible draws: no protection from anyone who knows the seed."
     ),
 ]
+Keeping = Annotated[
+    Literal["optimal", "every-output"],
+    typer.Option(
+        "--calibration",
+        help="How to keep the promise: remap the noise optimally, or weaken its budget.",
+    ),
+]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of every ε that the optimal remap never uses, held back for observers with "
+        "other habits in mind (default: 0.75 if the model holds several habits, else 0)."
+    ),
+]
+AvoidSecret = Annotated[
+    bool,
+    typer.Option(
+        "--avoid-secret",
+        help="Never release a cell of a protected place during its hours, whoever is where: a "
+        "release on the very spot says no more than ε, but looks bad.",
+    ),
+]
+HideEvents = Annotated[bool, typer.Option(help="Leave the events out of the public certificate.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
 
 
@@ -92,7 +117,7 @@ def read_tracks(
 
     Days without an hour are those of `day_zone`.
     """
-    names = dict(_named(pair) for pair in reading.column or [])
+    names = dict(named(pair) for pair in reading.column or [])
     zone, written = reading.time_zone, reading.time_format
     with working("reading"):
         tables = [read(path, columns=names, time_zone=zone, time_format=written) for path in paths]
@@ -122,7 +147,8 @@ def read_tracks(
     return kept, account
 
 
-def _named(pair: str) -> tuple[str, str]:
+def named(pair: str) -> tuple[str, str]:
+    """Return the two sides of a pair such as time=ts."""
     ours, _, theirs = pair.partition("=")
     if not theirs:
         raise TrackError(f"--column takes a pair such as time=ts, got {shown(pair)}")
@@ -168,6 +194,20 @@ MECHANISMS: dict[str, type[GridMechanism]] = {
     "exponential": Exponential,
     "none": NoNoise,
 }
+
+
+def calibration_for(
+    name: str, margin: float | None, avoid_secret: bool, mechanism: Mechanism, n_models: int
+) -> Calibration | None:
+    """Return what was asked for; None is the default, or what a stream began with."""
+    if name == "every-output":
+        if margin is not None or avoid_secret:
+            option = "--avoid-secret" if margin is None else "--margin"
+            raise ProtectionError(f"{option} is for the optimal remap; leave it out")
+        return EveryOutput()
+    if margin is None and not avoid_secret:
+        return None
+    return default_calibration(mechanism, n_models, margin=margin, avoid_secret=avoid_secret)
 
 
 def refuse_existing(paths: Sequence[Path], *, force: bool, why: str = "") -> None:

@@ -1,24 +1,27 @@
 """Quantify what noise alone would reveal, and protect a track."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 import typer
 
-from priste.calibration import Calibration, EveryOutput
 from priste.checks import Array, listing
 from priste.cli.accounts import stream_json
 from priste.cli.console import as_json, note, say, working
 from priste.cli.options import (
     MECHANISMS,
     Against,
+    AvoidSecret,
     Budget,
     Columns,
     EventsFile,
     Force,
+    HideEvents,
     Json,
+    Keeping,
+    Margin,
     ModelFile,
     Noise,
     Reading,
@@ -28,14 +31,14 @@ from priste.cli.options import (
     TimeFormat,
     TimeZone,
     Until,
+    calibration_for,
     read_tracks,
     refuse_existing,
     refuse_same,
 )
-from priste.errors import ProtectionError, TrackError
-from priste.mechanisms import Mechanism
+from priste.errors import TrackError
 from priste.report.delivery import Delivery
-from priste.stream.parts import DEFAULT_RHO, default_calibration
+from priste.stream.parts import DEFAULT_RHO
 from priste.tracks import expose_track, load_model, protect_track
 from priste.tracks.adversary import Adversary
 from priste.tracks.files import WRITTEN
@@ -116,20 +119,6 @@ def _turning_points(losses: Array, most: int = 12) -> list[int]:
     return sorted(np.argsort(-change, kind="stable")[:most].tolist())
 
 
-def _calibration(
-    name: str, margin: float | None, avoid_secret: bool, mechanism: Mechanism, n_models: int
-) -> Calibration | None:
-    """Return what was asked for; None is the default, or what a stream began with."""
-    if name == "every-output":
-        if margin is not None or avoid_secret:
-            option = "--avoid-secret" if margin is None else "--margin"
-            raise ProtectionError(f"{option} is for the optimal remap; leave it out")
-        return EveryOutput()
-    if margin is None and not avoid_secret:
-        return None
-    return default_calibration(mechanism, n_models, margin=margin, avoid_secret=avoid_secret)
-
-
 def _private_folder(source: Path, out: Path | None) -> Path:
     """Return the private folder: beside the track, and named after what is made of it."""
     stem = source.stem if out is None else out.stem.removesuffix(".protected")
@@ -158,27 +147,9 @@ def protect(
     rho: Rho = DEFAULT_RHO,
     budget: Budget = 1.0,
     mechanism: Noise = "planar-laplace",
-    calibration: Annotated[
-        Literal["optimal", "every-output"],
-        typer.Option(
-            help="How to keep the promise: remap the noise optimally, or weaken its budget."
-        ),
-    ] = "optimal",
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of every ε that the optimal remap never uses, held back for observers with "
-            "other habits in mind (default: 0.75 if the model holds several habits, else 0)."
-        ),
-    ] = None,
-    avoid_secret: Annotated[
-        bool,
-        typer.Option(
-            "--avoid-secret",
-            help="Never release a cell of a protected place during its hours, whoever is where: a "
-            "release on the very spot says no more than ε, but looks bad.",
-        ),
-    ] = False,
+    calibration: Keeping = "optimal",
+    margin: Margin = None,
+    avoid_secret: AvoidSecret = False,
     stream: Annotated[
         Path | None,
         typer.Option(
@@ -202,9 +173,7 @@ def protect(
             "promise against whoever sees the model, or finds in the releases what it learned.",
         ),
     ] = False,
-    hide_events: Annotated[
-        bool, typer.Option(help="Leave the events out of the public certificate.")
-    ] = False,
+    hide_events: HideEvents = False,
     report: Annotated[bool, typer.Option(help="Write the private report.")] = True,
     public_report: Annotated[bool, typer.Option(help="Also write a public report.")] = False,
     time_zone: TimeZone = None,
@@ -244,7 +213,7 @@ def protect(
             adversary=adversary,
             rho=rho,
             mechanism=noise,
-            calibration=_calibration(
+            calibration=calibration_for(
                 calibration, margin, avoid_secret, noise, len(learned.mobilities)
             ),
             seed=seed,

@@ -20,7 +20,7 @@ with needs_extra("priste.tracks", "tracks"):
     from priste.tracks.exposure import Exposure, expose_track
     from priste.tracks.files import read, write
     from priste.tracks.formats.geolife import read_geolife
-    from priste.tracks.many import Delivered, protect_many
+    from priste.tracks.many import Delivered, certificates_of, protect_many
     from priste.tracks.model import Model, fit_model
     from priste.tracks.model_file import load_model, save_model
     from priste.tracks.observer import Observed, Sharing, observe
@@ -55,6 +55,7 @@ __all__ = [
     "Window",
     "against",
     "as_track",
+    "certificates_of",
     "check",
     "clean",
     "discretise",

@@ -6,6 +6,7 @@ out again.
 """
 
 import logging
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -52,6 +53,16 @@ class Attempts:
             ) from error
 
 
+class Alone:
+    """The process that asks, by itself."""
+
+    def work(self, run: Run) -> Iterator[int]:
+        """Do all parts that wait, and yield each that is done."""
+        for part in run.waiting():
+            protect_part(str(run.job.folder), run.number, part)
+            yield part
+
+
 class Processes:
     """Some processes of this machine, each on one core."""
 
@@ -68,7 +79,7 @@ class Processes:
         """Do parts until all are done or a process has died, which ends the others as well."""
         folder, queue = str(run.job.folder), iter(waiting)
         doing: dict[Future[None], int] = {}
-        with ProcessPoolExecutor(self.count, get_context("spawn")) as pool:
+        with ProcessPoolExecutor(self.count, get_context("spawn"), _leave_signals) as pool:
             try:
                 while True:
                     for part in queue:
@@ -94,6 +105,11 @@ class Processes:
                 for process in list((pool._processes or {}).values()):
                     process.terminate()
                 raise
+
+
+def _leave_signals() -> None:
+    """Leave it to the parent what to do when somebody presses Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Cluster:

@@ -41,6 +41,9 @@ from priste.tracks.recipe import Recipe
 
 FORMAT = 1
 KEY_BYTES = 32
+_BRING_BACK = (
+    "bring back the newest copy, or begin in another folder, with days that were never released"
+)
 PUBLIC = ("released", "certificates")
 """The files of a part that everybody may have."""
 
@@ -63,6 +66,10 @@ class Job:
         """Begin a job in a folder, or go on with the one that is there, which must be the same."""
         private = folder / "private"
         if not private.exists():
+            if (folder / "released").exists():
+                raise TrackError(
+                    f"{private} is gone, and what it knew has been released; {_BRING_BACK}"
+                )
             folder.mkdir(parents=True, exist_ok=True)
             with _appearing(private) as new:
                 save_model(model, new / "model.npz")
@@ -70,6 +77,7 @@ class Job:
                 _write(new / "job.json", _as_bytes({"job": FORMAT, **settings}))
                 _write(new / "key", secrets.token_bytes(KEY_BYTES) if key is None else key)
         job = cls.open(folder)
+        job.refuse_older()
         if key is not None and key != job.key:
             raise TrackError(f"{folder} was begun with another key; leave the key out to go on")
         for name, now in settings.items():
@@ -95,6 +103,16 @@ class Job:
         if len(key) < KEY_BYTES:
             raise TrackError(f"the key of {folder} has {len(key)} bytes; {KEY_BYTES} are needed")
         return cls(folder, settings, key)
+
+    def refuse_older(self) -> None:
+        """Refuse a copy that does not know of something that has been released."""
+        for path in (self.folder / "released").glob("part=*/run-*.parquet"):
+            run = Run(self, int(path.stem.removeprefix("run-")))
+            if not run.part(int(path.parent.name.removeprefix("part="))).exists():
+                raise TrackError(
+                    f"{self.folder / 'private'} is an old copy: it does not know of run "
+                    f"{run.number}, which has been released; {_BRING_BACK}"
+                )
 
     @property
     def parts(self) -> int:

@@ -16,7 +16,7 @@ from priste.stream.parts import DEFAULT_RHO
 from priste.tracks import plain_toml
 from priste.tracks.adversary import Adversary, AdversaryKind
 from priste.tracks.html_table import html_table
-from priste.tracks.many.crew import Cluster, Crew, Processes
+from priste.tracks.many.crew import Alone, Cluster, Crew, Processes
 from priste.tracks.many.folder import KEY_BYTES, Job, Run
 from priste.tracks.many.intake import (
     MOST_PARTS,
@@ -124,8 +124,9 @@ def protect_many(
     that is done again gives the same releases. Fixes of days that were released before are left
     out.
 
-    By default there is a process for every core; `cluster` gives the address of a Dask scheduler,
-    whose workers must see `out` under the same path.
+    By default there is a process for every core (so guard the call of a script with ``if __name__
+    == "__main__"``); with ``workers=1`` all is done in this one. `cluster` gives the address of a
+    Dask scheduler, whose workers must see `out` under the same path.
     """
     given = [source] if isinstance(source, str | Path) else list(source)
     paths = [Path(each) for each in given]
@@ -163,8 +164,9 @@ def _crew(workers: int | None, cluster: str | None) -> Crew:
         if workers is not None:
             raise TrackError("a Dask cluster has its own workers; give one or the other")
         return Cluster(cluster)
-    count = os.cpu_count() or 1 if workers is None else workers
-    return Processes(whole(count, "workers", TrackError, least=1))
+    asked = os.cpu_count() or 1 if workers is None else workers
+    count = whole(asked, "workers", TrackError, least=1)
+    return Alone() if count == 1 else Processes(count)
 
 
 def _buildable(built: Mechanism | Calibration, model: Model) -> dict[str, object]:

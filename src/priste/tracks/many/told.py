@@ -59,8 +59,14 @@ class Spread:
         for size in sorted(self.bins):
             seen += self.bins[size]
             if seen >= share * self.count:
-                return float(_FINEST * 10 ** ((size + 0.5) / _PER_DECADE))
+                return math.sqrt(math.prod(self.edges(size)))
         return math.nan
+
+    @staticmethod
+    def edges(size: int) -> tuple[float, float]:
+        """Return between which values a size lies."""
+        low, high = (_FINEST * 10 ** (each / _PER_DECADE) for each in (size, size + 1))
+        return low, high
 
 
 @dataclass
