@@ -2,6 +2,7 @@
 
 import logging
 
+from priste.accelerator import use_gpu
 from priste.auditing import Audit, Finding, audit
 from priste.calibration import EveryOutput, OptimalRemap, Retry
 from priste.errors import (
@@ -12,6 +13,7 @@ from priste.errors import (
     MechanismError,
     MissingExtraError,
     MobilityError,
+    NoGpuWarning,
     PriorError,
     PristeError,
     ProtectionError,
@@ -74,6 +76,7 @@ __all__ = [
     "Mobility",
     "MobilityError",
     "NearPrior",
+    "NoGpuWarning",
     "NoNoise",
     "OptimalRemap",
     "PlanarLaplace",
@@ -98,6 +101,7 @@ __all__ = [
     "prior_odds",
     "prior_probability",
     "privacy_loss",
+    "use_gpu",
     "within",
     "worst_case_loss",
 ]

@@ -4,6 +4,8 @@ Such numbers, their sums and their products with 2^53 are exact in floating poin
 to exactly one is a lottery of 2^53 equal tickets, and 53 random bits draw one of them.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,11 +20,16 @@ def dyadic(matrix: Array) -> Array:
     An entry above zero gets at least one ticket, and rows sum to exactly one: the largest entry
     takes what rounding leaves, the same one in equal rows.
     """
-    tickets = np.rint(matrix * TICKETS).astype(np.int64)
+    return frozen(dyadic_in(np, matrix))
+
+
+def dyadic_in(xp: Any, matrix: Any) -> Any:
+    """Return the same in an array module like NumPy's, for its arrays."""
+    tickets = xp.rint(matrix * TICKETS).astype(xp.int64)
     tickets[(matrix > 0) & (tickets == 0)] = 1
-    rows = np.arange(len(tickets))
+    rows = xp.arange(len(tickets))
     tickets[rows, tickets.argmax(axis=1)] += TICKETS - tickets.sum(axis=1)
-    return frozen(tickets / TICKETS)
+    return tickets / TICKETS
 
 
 def tickets_of(row: Array) -> NDArray[np.int64]:

@@ -81,5 +81,9 @@ class MissingExtraError(PristeError, ImportError):
     """A part of the package whose optional dependencies are not installed."""
 
 
+class NoGpuWarning(UserWarning):
+    """A GPU was asked for and there is none, so the processor does the work."""
+
+
 class UnobservedRowsWarning(UserWarning):
     """Some rows of a fitted mobility rest on smoothing alone."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from priste.accelerator import ON_DEVICE, accelerator
 from priste.backwards import Backwards
 from priste.checks import FAINTEST, Array, Matrix
 from priste.errors import EventError
@@ -72,10 +73,10 @@ class EventModel:
 
     def _unread(self, step: int, table: Array) -> Array:
         """Undo the reading of `step`: the value of each world before it, for each state."""
-        move = self._move(step)
+        move = self.move(step)
         return table if move is None else np.take_along_axis(table, move, axis=0)
 
-    def _move(self, step: int) -> NDArray[np.intp] | None:
+    def move(self, step: int) -> NDArray[np.intp] | None:
         """Return the world after reading each state at `step`, if the step changes worlds."""
         move = self.worlds.moves.get(step)
         return None if move is None else move[:, self.mobility.cell_of_state]
@@ -102,7 +103,7 @@ class EventModel:
 
     def read(self, step: int, tensor: Array) -> Array:
         """Move weights (belief, world, state) to the worlds they are in after `step`."""
-        move = self._move(step)
+        move = self.move(step)
         if move is None:
             return tensor
         moved = np.zeros((len(tensor), int(move.max()) + 1, tensor.shape[2]))
@@ -203,8 +204,9 @@ class Evidence:
     def observe(self, column: Array) -> "Evidence":
         """Return the evidence after a release whose probability from each cell is `column`."""
         after = replace(self, released=column if self.released is None else self.released * column)
-        if "masses" in self.__dict__:  # they do not change
-            after.__dict__["masses"] = self.masses
+        for kept in ("masses", ON_DEVICE):  # they do not change
+            if kept in self.__dict__:
+                after.__dict__[kept] = self.__dict__[kept]
         return after
 
     def advance(self) -> "Evidence":
@@ -216,6 +218,8 @@ class Evidence:
 
         In between nothing may be released, and the event may be about no step.
         """
+        if gpu := accelerator(self.tensor.size):
+            return gpu.leap(self, step, transition)
         mobility = self.model.mobility
         past = self.tensor, self.exponents
         tensor, exponents = carried(*past, mobility.cell_of_state, transition, self.released)
@@ -245,6 +249,8 @@ class Evidence:
 
     def four_vectors(self) -> FourVectors:
         """Return the four vectors as they are now."""
+        if gpu := accelerator(self.tensor.size):
+            return FourVectors(self.a, self.not_a, *gpu.four_vectors(self), self.exponents)
         true, false = self.masses
         if self.released is None:
             b, d = true.sum(axis=1), false.sum(axis=1)
@@ -275,12 +281,14 @@ def carried(
         transition = scaled_rows(transition, by_state)
     moved = product(flat, transition).reshape(tensor.shape)
     orders = np.frexp(tensor.reshape(beliefs, -1) @ np.tile(by_state, worlds))[1]
-    if (np.abs(orders) > _OUT_OF_RANGE).any():  # rescale, by exact powers of two
+    if (np.abs(orders) > OUT_OF_RANGE).any():  # rescale, by exact powers of two
         return np.ldexp(moved, -orders[:, None, None]), exponents + orders
     return moved, exponents
 
 
-_OUT_OF_RANGE = 100  # binary orders a belief's weights may lie from one before they are rescaled
+OUT_OF_RANGE = 100
+"""Binary orders that a belief's weights may lie from one before they are rescaled."""
+
 _BLOCK = 64  # rows of weights that a sparse product takes at once: they stay in the cache
 
 

@@ -22,7 +22,7 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,9 +30,13 @@ from threadpoolctl import ThreadpoolController
 
 from priste import worst_case_kernels as kernels
 from priste import worst_case_wide as wide
+from priste.accelerator import accelerator
 from priste.checks import Array, listing, numbers, positive
 from priste.errors import EvidenceError
 from priste.evidence import Evidence, FourVectors
+
+if TYPE_CHECKING:
+    from priste.gpu.device import Gpu
 
 Sides = Literal["both", "event"]
 """Bound odds that rise and odds that fall, or (as Definition II.4) only odds that rise."""
@@ -131,6 +135,8 @@ def first_beyond(
     Outputs with a zero column never occur and are skipped; one that the model deems impossible
     counts as beyond. The `hint` is tested first. The cores share the outputs.
     """
+    if gpu := accelerator(evidence.tensor.size):
+        return _first_beyond_on(gpu, evidence, emission, epsilon, sides, hint)
     stop = np.zeros(1, dtype=bool)
 
     def search(outputs: NDArray[np.intp]) -> int:
@@ -150,6 +156,26 @@ def first_beyond(
     return found if found >= 0 else None
 
 
+def _first_beyond_on(
+    gpu: "Gpu", evidence: Evidence, emission: Any, epsilon: float, sides: Sides, hint: int
+) -> int | None:
+    """Return what `first_beyond` does, the GPU deciding what is clear to it."""
+    matrix = gpu.copy_of(emission)
+    outputs = np.flatnonzero(gpu.fetched(matrix.any(axis=0)))
+    bound, both = _bound(epsilon), len(_directions(sides)) == 2
+    for these in (outputs[outputs == hint], outputs):
+        found, doubtful = gpu.doubtful(evidence, matrix, bound, both, these)
+        if found is None and len(doubtful):
+            columns = gpu.fetched(gpu.columns(matrix, doubtful))
+            failing = _first_failing(
+                evidence, _joint(evidence, columns), epsilon, sides, np.zeros(1, dtype=bool)
+            )
+            found = int(doubtful[failing]) if failing >= 0 else None
+        if found is not None:
+            return found
+    return None
+
+
 def all_within(
     evidence: Evidence, b: Array, d: Array, epsilon: float, *, sides: Sides = "both"
 ) -> bool:
@@ -167,10 +193,14 @@ def survives_disclosure(evidence: Evidence, epsilon: float, *, sides: Sides = "b
     States that are impossible under every belief do not count. The test is made at ε minus a
     smaller guard, so that what spent all of ε is not refused for ever by its own guard.
     """
+    almost = epsilon + GUARD - _LAST_GUARD
+    if gpu := accelerator(evidence.tensor.size):
+        found = gpu.survives(evidence, _bound(almost), len(_directions(sides)) == 2)
+        if found is not None:
+            return found
     true, false = evidence.ends
     possible = np.flatnonzero(true.any(axis=0) | false.any(axis=0))
     told = np.ascontiguousarray(true[:, possible].T), np.ascontiguousarray(false[:, possible].T)
-    almost = epsilon + GUARD - _LAST_GUARD
     return _first_failing(evidence, told, almost, sides, np.zeros(1, dtype=bool)) < 0
 
 

@@ -26,10 +26,10 @@ from priste.checks import FAINTEST, Array
 Row = tuple[float, float, float, float, float, float]
 
 _UNIT = 2.0**-52
-_SPREAD = 600  # binary orders between rows up to which no product here leaves floating point
-_LEAST = 2.0**-600  # so too for the smaller of two entries that add up to about one
+SPREAD = 600  # binary orders between rows up to which no product here leaves floating point
+LEAST = 2.0**-600  # so too for the smaller of two entries that add up to about one
 LARGEST = 200.0  # nats; products with a larger e^loss could overflow
-_MARGIN = 1e-12  # relative; a pair this close to failing is looked at
+MARGIN = 1e-12  # relative; a pair this close to failing is looked at
 _SLACK = 1e-14  # a pair worse than the best by less than this (relative) is not worth a look
 
 
@@ -76,7 +76,7 @@ def _suspects(
             most_posterior = max(most_posterior, posterior)
     high, low = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     n_high = n_low = 0
-    bound *= 1 - _MARGIN
+    bound *= 1 - MARGIN
     for i in range(n):
         high[n_high] = low[n_low] = i
         n_high += beta[i] > bound * p[i] * least_v and beta[i] > bound * delta[i] * least_prior
@@ -247,7 +247,7 @@ def scaled(
 
     Row v of b and d is meant times ``2 ** exponents[v]``; likelihoods are taken relative to the
     largest. The last value tells whether the rows are comparable in floating point: within
-    `_SPREAD` binary orders of each other, with no entry smaller than `_LEAST` beside its partner.
+    `SPREAD` binary orders of each other, with no entry smaller than `LEAST` beside its partner.
     Where they are not, `priste.worst_case_wide` decides, and the rows here mean nothing.
     """
     n = len(a)
@@ -256,14 +256,14 @@ def scaled(
     comparable, possible = True, False
     for v in range(n):
         total = b[v] + d[v]
-        comparable &= not (0 < a[v] < _LEAST or 0 < not_a[v] < _LEAST)
-        comparable &= not (0 < b[v] < _LEAST * total or 0 < d[v] < _LEAST * total)
+        comparable &= not (0 < a[v] < LEAST or 0 < not_a[v] < LEAST)
+        comparable &= not (0 < b[v] < LEAST * total or 0 < d[v] < LEAST * total)
         if total > 0:
             order = exponents[v] + math.frexp(total)[1]
             highest = max(highest, order) if possible else order
             lowest = min(lowest, order) if possible else order
             possible = True
-    comparable &= highest - lowest <= _SPREAD
+    comparable &= highest - lowest <= SPREAD
     if not comparable:
         return p, q, beta, delta, scale, False
     for v in range(n):

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from priste import cli
+from priste import accelerator, cli, use_gpu
 from priste.cli import learn
 from priste.storage.archive import checksum as checksum_of
 from priste.tracks import load_certificate, load_model, read, save_model, write
@@ -65,6 +65,16 @@ def desk(tmp_path: Path) -> Path:
 
 def names(folder: Path) -> set[str]:
     return {str(p.relative_to(folder)) for p in folder.rglob("*")}
+
+
+def test_without_a_gpu_the_processor_protects_and_says_so(run: Run, desk: Path) -> None:
+    words = ("protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml")
+    ended = run(*words, "--gpu", "--no-report")
+    assert ended.code == 0
+    try:
+        assert accelerator.accelerator(10**9) or "no GPU is used" in ended.err
+    finally:
+        use_gpu(False)
 
 
 def test_protect_leaves_a_track_a_certificate_and_a_diary_kept_apart(run: Run, desk: Path) -> None:

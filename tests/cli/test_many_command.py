@@ -69,7 +69,7 @@ def test_refusals_are_named_on_the_page_and_counted_in_public(
 @pytest.mark.parametrize(
     ("more", "error"),
     [
-        (["--parts", 5000], "1 to 4,096 parts"),
+        (["--parts", 50000], "1 to 32,768 parts"),
         (["--user", "nobody"], "does not say whose each fix is"),
         (["--column", "time"], "--column takes a pair"),
         (["--margin", 0.5, "--calibration", "every-output"], "is for the optimal remap"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from priste import Grid, MechanismError, PlanarLaplace
-from priste.mechanisms.planar_laplace import _Axis, _box_mass, _box_masses, _interval_masses
+from priste.mechanisms.planar_laplace import Axis, _box_mass, _box_masses, interval_masses
 
 
 @settings(max_examples=30)
@@ -122,10 +122,10 @@ def test_each_entry_is_the_mass_of_the_noise_in_its_cell(
 def test_small_maps_take_a_shortcut_to_the_same_numbers(
     rows: int, columns: int, width: float
 ) -> None:
-    across, down = _Axis.of(columns), _Axis.of(rows)
+    across, down = Axis.of(columns), Axis.of(rows)
     side = 3.0 * width / max(rows, columns)
     direct = _box_masses(side * across.low, side * across.high, side * down.low, side * down.high)
-    np.testing.assert_allclose(_interval_masses(across, down, side), direct, rtol=3e-10)
+    np.testing.assert_allclose(interval_masses(across, down, side), direct, rtol=3e-10)
 
 
 @settings(max_examples=60)

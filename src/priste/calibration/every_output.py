@@ -42,7 +42,7 @@ class EveryOutput:
             if chosen.budget == 0:
                 break
             tried += 1
-            output = situation.forbidden_output(chosen.lottery(), hint)
+            output = situation.forbidden_output(chosen.to_certify(), hint)
             if output is None:
                 break
             failed, hint = chosen, output
@@ -54,7 +54,7 @@ class EveryOutput:
                 break  # no number lies between them
             tried += 1
             between = failed.with_budget(middle)
-            output = situation.forbidden_output(between.lottery(), hint)
+            output = situation.forbidden_output(between.to_certify(), hint)
             if output is None:
                 chosen = between
             else:

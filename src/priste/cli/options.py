@@ -2,6 +2,7 @@
 
 import math
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -9,10 +10,11 @@ from typing import Annotated, Literal, NamedTuple
 import pandas as pd
 import typer
 
+from priste.accelerator import use_gpu
 from priste.calibration import Calibration, EveryOutput
 from priste.checks import shown
 from priste.cli.console import note, working
-from priste.errors import ProtectionError, TrackError
+from priste.errors import NoGpuWarning, ProtectionError, TrackError
 from priste.mechanisms import Exponential, Mechanism, NoNoise, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism
 from priste.storage.limits import moment_within, refusing
@@ -95,6 +97,10 @@ AvoidSecret = Annotated[
     ),
 ]
 HideEvents = Annotated[bool, typer.Option(help="Leave the events out of the public certificate.")]
+OnGpu = Annotated[
+    bool,
+    typer.Option("--gpu", help="Compute on a GPU, if there is one: for large maps and any belief."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
 
 
@@ -208,6 +214,15 @@ def calibration_for(
     if margin is None and not avoid_secret:
         return None
     return default_calibration(mechanism, n_models, margin=margin, avoid_secret=avoid_secret)
+
+
+def compute_on_gpu() -> None:
+    """Use a GPU, or say why there is none."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", NoGpuWarning)
+        use_gpu()
+    for each in said:
+        note(f"priste: {each.message}")
 
 
 def refuse_existing(paths: Sequence[Path], *, force: bool, why: str = "") -> None:

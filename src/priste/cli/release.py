@@ -24,6 +24,7 @@ from priste.cli.options import (
     Margin,
     ModelFile,
     Noise,
+    OnGpu,
     Reading,
     Rho,
     Seed,
@@ -32,6 +33,7 @@ from priste.cli.options import (
     TimeZone,
     Until,
     calibration_for,
+    compute_on_gpu,
     read_tracks,
     refuse_existing,
     refuse_same,
@@ -182,10 +184,13 @@ def protect(
     since: Since = None,
     until: Until = None,
     seed: Seed = None,
+    gpu: OnGpu = False,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Release a track such that no observer's odds on an event change by more than its ε allows."""
+    if gpu:
+        compute_on_gpu()
     if stream is not None and not stream.parent.is_dir():
         raise TrackError(f"{stream.parent} is not a folder: make it, or choose another --stream")
     source = _written_like(track)

@@ -1,7 +1,8 @@
 """What every mechanism can do."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from priste.accelerator import ON_DEVICE, accelerator
 from priste.checks import Array
 from priste.dyadic import dyadic
 
@@ -34,8 +35,23 @@ class Mechanism:
         """
         known: Array | None = self.__dict__.get("_lottery")
         if known is None:
-            known = self.__dict__["_lottery"] = dyadic(self._for_lottery())
+            gpu = accelerator(self.n_inputs**2)
+            if gpu is not None and ON_DEVICE in self.__dict__:
+                known = gpu.to_host(self.__dict__[ON_DEVICE])
+                known.setflags(write=False)
+            else:
+                known = dyadic(self._for_lottery())
+            self.__dict__["_lottery"] = known
         return known
+
+    def to_certify(self) -> Any:
+        """Return the same matrix where it is certified: on the GPU, if one is used."""
+        gpu = accelerator(self.n_inputs**2)
+        if gpu is None or "_lottery" in self.__dict__:
+            return self.lottery()
+        if ON_DEVICE not in self.__dict__:
+            self.__dict__[ON_DEVICE] = gpu.lottery_of(self)
+        return self.__dict__[ON_DEVICE]
 
     def _for_lottery(self) -> Array:
         return self.emission()

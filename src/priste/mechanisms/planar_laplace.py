@@ -47,8 +47,8 @@ def _snapped_laplace(grid: Grid, budget: float) -> Array:
 
 def _endless_at_border(rows: int, columns: int, side: float) -> Array:
     """Return the masses on a map whose border cells reach as far as the plane."""
-    across, down = _Axis.of(columns), _Axis.of(rows)
-    masses = np.pad(_interval_masses(across, down, side), (0, 1))
+    across, down = Axis.of(columns), Axis.of(rows)
+    masses = np.pad(interval_masses(across, down, side), (0, 1))
     (left, right), (below, above) = across.parts, down.parts
     matrix = np.empty((rows * columns, rows * columns))
     by_axis = matrix.reshape(rows, columns, rows, columns)
@@ -62,7 +62,7 @@ def _endless_at_border(rows: int, columns: int, side: float) -> Array:
     return matrix
 
 
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
     """One axis of the map: intervals ahead of the true cell's centre, in cell sides.
 
     There are two for each distance k in cells: [k - ½, k + ½] and, for border cells, the endless
@@ -76,7 +76,8 @@ class _Axis(NamedTuple):
     parts: tuple[NDArray[np.intp], NDArray[np.intp]]
 
     @classmethod
-    def of(cls, count: int) -> "_Axis":
+    def of(cls, count: int) -> "Axis":
+        """Return the intervals of an axis of so many cells."""
         away = np.arange(count)
         x, u = np.indices((count, count))
         at_start, at_end = count * (u == 0), count * (u == count - 1)
@@ -87,7 +88,7 @@ class _Axis(NamedTuple):
         return cls(np.tile(low, 2), high, (first, second))
 
 
-def _interval_masses(across: _Axis, down: _Axis, side: float) -> Array:
+def interval_masses(across: Axis, down: Axis, side: float) -> Array:
     """Return the mass of every box of an interval across and one down, `side` in 1 / budget."""
     x_low, x_high = side * across.low, side * across.high
     y_low, y_high = side * down.low, side * down.high

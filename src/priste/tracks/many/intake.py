@@ -25,10 +25,10 @@ from priste.tracks.table import NOTES, track_table
 ROWS = 2**16
 """How many fixes are read at a time from Parquet."""
 
-FIXES_OF_A_PART = 5_000
+FIXES_OF_A_PART = 2_000
 """About how many fixes one part has, unless the number of parts is given."""
 
-FEWEST_PARTS, MOST_PARTS = 16, 4_096
+FEWEST_PARTS, MOST_PARTS = 16, 32_768
 
 _BYTES_OF_A_FIX = 60  # about, in files other than Parquet
 _USERS = ("user", "userid", "uid", "person", "personid", "device", "deviceid", "individual")
