@@ -19,7 +19,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.measure import report
-from priste import Grid, Mobility
+from priste import (
+    Grid,
+    KnownPrior,
+    Mobility,
+    NearPrior,
+    PlanarLaplace,
+    Protect,
+    Protector,
+    presence,
+)
 from priste.tracks import Clock, LocalMap, Model, as_track, fit_model, protect_many
 
 ZONE, STEP = "Europe/Berlin", pd.Timedelta("3h")
@@ -44,6 +53,7 @@ def main() -> None:
     words = [word.partition("=")[2] for word in sys.argv if word.startswith("many=")]
     sizes = [int(size) for size in words[0].split(",")] if words else [1000, 4000]
     print("Many people: 49 cells, 8 releases a day, OptimalRemap")
+    costs()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         (folder / "events.toml").write_text(EVENTS)
@@ -59,9 +69,39 @@ def main() -> None:
             print(
                 f"  {size:,} person-days: {pace:,.0f} a minute, {peak:,.0f} MB at most", flush=True
             )
+        sizes_of(folder)
         growth = max(peaks) / peaks[0]
         what = f"memory at {sizes[-1]:,} over {first:,}"
         report(what, f"{growth:.2f}", "at most 1.1", growth <= 1.1)
+
+
+def sizes_of(folder: Path) -> None:
+    """Say how much is written for each release."""
+    job = max(folder.glob("*-2-*"), key=lambda path: path.stat().st_mtime)
+    releases = len(pd.read_parquet(job / "released"))
+    for name in ("released", "certificates", "private"):
+        size = sum(path.stat().st_size for path in (job / name).rglob("*") if path.is_file())
+        print(f"  {name}: {size / releases:,.0f} bytes for each release", flush=True)
+
+
+def costs() -> None:
+    """Say what a release costs on maps of several sizes, of a core, over one day of hours."""
+    for side in (7, 10, 15, 20):
+        grid = Grid(side, side, 0.5)
+        habits = Mobility.gaussian(grid, sigma=1.0)
+        secret = Protect(presence(grid.disc(side / 4, side / 4, radius=0.5), range(8, 13)), 1.0)
+        for name, prior in (
+            ("known", KnownPrior(habits.initial)),
+            ("near", NearPrior(habits.initial, 0.1)),
+        ):
+            began = time.process_time()
+            for person in range(3):
+                stream = Protector(habits, PlanarLaplace(grid, 1.0), secret, prior=prior, seed=1)
+                for cell in habits.sample(24, seed=person).tolist():
+                    stream.release(cell)
+            taken = (time.process_time() - began) / 72
+            cells = f"{side * side} cells, {name} belief"
+            print(f"  {cells}: {1000 * taken:,.0f} ms of a core for each release", flush=True)
 
 
 def population() -> Model:

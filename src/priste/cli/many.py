@@ -12,6 +12,7 @@ from priste.cli.options import (
     AvoidSecret,
     Budget,
     Columns,
+    HasSeen,
     HideEvents,
     Json,
     Keeping,
@@ -70,6 +71,7 @@ def protect_many(
     margin: Margin = None,
     avoid_secret: AvoidSecret = False,
     hide_events: HideEvents = False,
+    seen: HasSeen = False,
     workers: Annotated[
         int | None, typer.Option(help="Processes to work with (default: one for each core).", min=1)
     ] = None,
@@ -121,6 +123,7 @@ def protect_many(
                 calibration, margin, avoid_secret, noise, len(learned.mobilities)
             ),
             hide_events=hide_events,
+            model_has_seen_these_days=seen,
             key=None if key is None else content_of(key, MIB, TrackError),
             parts=parts,
             workers=workers,

@@ -96,6 +96,14 @@ AvoidSecret = Annotated[
         "release on the very spot says no more than ε, but looks bad.",
     ),
 ]
+HasSeen = Annotated[
+    bool,
+    typer.Option(
+        "--model-has-seen-these-days",
+        help="Accept a model that was learned from the protected days. This gives up the promise "
+        "against whoever sees the model, or finds in the releases what it learned.",
+    ),
+]
 HideEvents = Annotated[bool, typer.Option(help="Leave the events out of the public certificate.")]
 OnGpu = Annotated[
     bool,

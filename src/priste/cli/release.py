@@ -18,6 +18,7 @@ from priste.cli.options import (
     Columns,
     EventsFile,
     Force,
+    HasSeen,
     HideEvents,
     Json,
     Keeping,
@@ -167,14 +168,7 @@ def protect(
             help="Let the stream go on with another model, which must not have seen its days.",
         ),
     ] = False,
-    seen: Annotated[
-        bool,
-        typer.Option(
-            "--model-has-seen-these-days",
-            help="Accept a model that was learned from the protected days. This gives up the "
-            "promise against whoever sees the model, or finds in the releases what it learned.",
-        ),
-    ] = False,
+    seen: HasSeen = False,
     hide_events: HideEvents = False,
     report: Annotated[bool, typer.Option(help="Write the private report.")] = True,
     public_report: Annotated[bool, typer.Option(help="Also write a public report.")] = False,

@@ -189,8 +189,17 @@ class ProtectedTrack:
     @cached_property
     def diary(self) -> pd.DataFrame:
         """One row per release, with everything that must stay on the device (private)."""
+        losses = {
+            f"loss {name}": [r.private.losses.get(name, nan) for r in self.releases]
+            for name in names_of(self.protections)
+        }
+        return pd.concat([self.entries, pd.DataFrame(losses, index=self.entries.index)], axis=1)
+
+    @cached_property
+    def entries(self) -> pd.DataFrame:
+        """The diary without the losses, of which a long stream has a column for every day."""
         private = [r.private for r in self.releases]
-        table = pd.DataFrame(
+        return pd.DataFrame(
             {
                 "step": [r.step for r in self.releases],
                 "time": self.released["time"],
@@ -204,11 +213,6 @@ class ProtectedTrack:
                 "remark": [p.remark for p in private],
             }
         )
-        losses = {
-            f"loss {name}": [p.losses.get(name, nan) for p in private]
-            for name in names_of(self.protections)
-        }
-        return table.assign(**losses)
 
 
 def protect_track(

@@ -7,6 +7,7 @@ import signal
 import stat
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,10 @@ def test_whoever_cannot_be_protected_is_named_with_the_reason(desk: Path) -> Non
     assert "learned from days" in done.told.refused["learned from"]
     assert done.told.refused["lost"] == "no fix can be used"
     assert set(pd.read_parquet(done.released)["user"]) == {"person 0", "person 1"}
+    given_up = protected(desk, "b", "mixed.parquet", model_has_seen_these_days=True)
+    assert set(given_up.told.refused) == {"lost"}
+    text = certificates_of(given_up.folder, "learned from")[0]
+    assert "the model was learned from days that are protected here" in text
 
 
 def test_a_defect_costs_one_person_and_tells_no_value(
@@ -261,8 +266,9 @@ def test_killed_processes_change_nothing(desk: Path) -> None:
         while not ended.wait(0.2) and len(killed) < 3:
             for child in multiprocessing.active_children()[:1]:
                 time.sleep(2.0)  # into its work
-                os.kill(child.pid or 0, signal.SIGKILL)
-                killed.append(child.pid)
+                with suppress(ProcessLookupError):  # it has just ended by itself
+                    os.kill(child.pid or 0, signal.SIGKILL)
+                    killed.append(child.pid)
 
     killer = threading.Thread(target=kill)
     killer.start()

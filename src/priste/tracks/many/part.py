@@ -1,5 +1,6 @@
 """One part of a run: the fixes of some people in, their releases out."""
 
+import json
 import threading
 import time
 import traceback
@@ -145,6 +146,7 @@ class _Part:
             mechanism=job.mechanism,
             stream=stream,
             progress=lambda _: None,
+            model_has_seen_these_days=job.settings["model_has_seen_these_days"],
             draws=job.draws(user, stream.step),
             created=self.run.said["began"],
         )
@@ -179,7 +181,8 @@ class _Part:
         public = full.without_events(result.asked) if hide else full
         self.certificates[user] = to_text(public), to_text(full)
         self.tables["released"].append(result.released.drop(columns="track").assign(user=user))
-        self.tables["diary"].append(result.diary.assign(user=user))
+        losses = [json.dumps(release.private.losses) for release in result.releases]
+        self.tables["diary"].append(result.entries.assign(user=user, losses=losses))
         told.released += 1
         told.personal += result.stream.model.fingerprint != model.fingerprint
         told.releases += len(result.releases)

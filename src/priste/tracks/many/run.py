@@ -100,6 +100,7 @@ def protect_many(
     mechanism: Mechanism | None = None,
     calibration: Calibration | None = None,
     hide_events: bool = False,
+    model_has_seen_these_days: bool = False,
     key: bytes | None = None,
     parts: int | None = None,
     workers: int | None = None,
@@ -116,7 +117,8 @@ def protect_many(
     with a file or a folder for each person; `user` names the column where it cannot be guessed. The
     `model` is that of the population; whoever has at least `personal_days` days in `history`, which
     must lie before what is protected, gets one of their own. `events` is an events file for all, or
-    a folder with ``NAME.toml`` for some people and ``everyone.toml`` for the others.
+    a folder with ``NAME.toml`` for some people and ``everyone.toml`` for the others. Other settings
+    are those of `protect_track`.
 
     In `out` appear ``released`` and ``certificates`` (Parquet by part and run, public) and
     ``private``. Run it again with later fixes to go on, or after an interruption to finish: what is
@@ -149,6 +151,7 @@ def protect_many(
         "calibration": None if calibration is None else _buildable(calibration, model),
         "personal_days": whole(personal_days, "personal_days", TrackError, least=1),
         "hide_events": bool(hide_events),
+        "model_has_seen_these_days": bool(model_has_seen_these_days),
     }
     job = Job.begin(Path(out), model, settings, key)
     reading = Reading(columns, time_zone, time_format, user)
