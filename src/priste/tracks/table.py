@@ -1,5 +1,6 @@
 """What a track table is, and how other tables become one."""
 
+import unicodedata
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,12 +73,28 @@ def track_table(
             time=utc(times, time_zone, where, time_format=time_format, notes=notes),
             latitude=degrees(table["latitude"], "latitude", where, 90, notes),
             longitude=degrees(table["longitude"], "longitude", where, 180, notes),
-            **{name: _names(table[name], where) for name in ("track", "user") if name in table},
+            **({"track": _names(table["track"], where)} if "track" in table else {}),
+            **({"user": people(table["user"], where)} if "user" in table else {}),
         )
     others = [name for name in table.columns if name not in COLUMNS]
     found = table[[*COLUMNS, *others]].reset_index(drop=True)
     found.attrs = {NOTES: notes} if notes else {}
     return found
+
+
+def people(values: "pd.Series[Any]", where: str) -> "pd.Series[Any]":
+    """Return who fixes belong to as text, the same for 7 and 7.0; nothing where nobody is named."""
+    if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        text = values.map(_person, na_action="ignore")
+    elif pd.api.types.is_float_dtype(values) and (values % 1 == 0)[values.notna()].all():
+        text = values.astype("Int64").astype("string")
+    else:
+        text = values.astype("string")
+    return _names(text.astype(object).where(values.notna().to_numpy(), ""), where)
+
+
+def _person(name: object) -> str:
+    return unicodedata.normalize("NFC", str(name)).strip()
 
 
 def _names(values: "pd.Series[Any]", where: str) -> "pd.Series[Any]":

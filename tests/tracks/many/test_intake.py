@@ -82,6 +82,8 @@ def test_the_column_of_people_is_recognised_or_named(tmp_path: Path) -> None:
         (lambda table: table.drop(columns="user"), "does not say whose each fix is: it has the"),
         (lambda table: table.assign(user=[None, *table["user"][1:]]), "1 fixes of .* do not say"),
         (lambda table: table.rename(columns={"time": "t"}), "no column for time"),
+        (lambda table: table.assign(user=table["time"]), "named by text or a number"),
+        (lambda table: table.assign(user=True), "named by text or a number"),
         (
             lambda table: table.rename(columns={"user": "uid"}).assign(device="x"),
             "uid, device may all say whose",
@@ -94,13 +96,41 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, change: object, error: str)
         laid([tmp_path / "people.parquet"], tmp_path / "out")
 
 
+def test_a_file_of_each_person_may_be_parquet_and_may_be_empty(tmp_path: Path) -> None:
+    table, files = town.fixes(3), tmp_path / "files"
+    files.mkdir()
+    for user, fixes in table.groupby("user"):
+        fixes.drop(columns="user").to_parquet(files / f"{user}.parquet", index=False)
+    same(laid([files], tmp_path / "a"), table)
+    table.head(0).drop(columns="user").to_parquet(files / "nobody.parquet", index=False)
+    same(laid([files], tmp_path / "b"), table)
+
+
+def test_folders_name_people_as_text(tmp_path: Path) -> None:
+    table = town.fixes(2)
+    table["user"] = table["user"].map({"person 0": "000", "person 1": "001"})
+    pq.write_to_dataset(pa.Table.from_pandas(table), tmp_path / "people", partition_cols=["user"])
+    same(laid([tmp_path / "people"], tmp_path / "out"), table)
+
+
+def test_unnamed_people_of_a_csv_file_are_refused(tmp_path: Path) -> None:
+    table = town.fixes(1).assign(user=7)
+    table["user"] = table["user"].where(table.index > 0)
+    table.to_csv(tmp_path / "people.csv", index=False)
+    with pytest.raises(TrackError, match="1 fixes of people.csv do not say whose they are"):
+        laid([tmp_path / "people.csv"], tmp_path / "out")
+
+
 def test_files_that_change_are_others(tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     town.fixes(2).to_parquet(path, index=False)
-    before = identity([path])
-    assert identity([path]) == before
+    before = identity([path], Reading())
+    assert identity([path], Reading()) == before
+    path.touch()
+    assert identity([path], Reading()) == before
+    assert identity([path], Reading(time_zone="UTC")) != before
     town.fixes(3).to_parquet(path, index=False)
-    assert identity([path]) != before
+    assert identity([path], Reading()) != before
 
 
 def test_there_are_as_many_parts_as_the_fixes_need(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_each_stream_is_what_it_would_be_alone(desk: Path) -> None:
             desk / "events.toml",
             mechanism=job.mechanism,
             stream=stream,
-            draws=job.draws(str(user), 0),
+            draws=job.draws(str(user), start),
         )
         found = released[released["user"] == user]
         columns = ["time", "latitude", "longitude"]
@@ -279,3 +279,90 @@ def test_killed_processes_change_nothing(desk: Path) -> None:
         killer.join()
     assert killed
     assert public(desk / "disturbed") == public(desk / "quiet")
+
+
+def test_another_job_in_the_same_place_is_another_job(desk: Path) -> None:
+    protected(desk, "out", key=None)
+    shutil.rmtree(desk / "out")
+    protected(desk, "out", key=None, hide_events=True)
+    assert "treatment" not in certificates_of(desk / "out", "person 2")[0]
+
+
+def test_one_person_is_one_person_however_the_number_is_written(desk: Path) -> None:
+    written: dict[str, list[Any]] = {"whole": [7, 8], "float": [7.0, 8.0], "text": ["7", " 8"]}
+    for name, users in written.items():
+        day = [town.fixes(1).assign(user=user) for user in users]
+        pd.concat(day).to_parquet(desk / f"{name}.parquet", index=False)
+        done = protected(desk, "out", f"{name}.parquet")
+        assert (done.told.released, done.told.unchanged) == ((2, 0) if name == "whole" else (0, 2))
+    released = pd.read_parquet(desk / "out" / "released")
+    assert not released.duplicated(["user", "time"]).any()
+    assert len(released) == 2 * len(town.fixes(1))
+
+
+def test_streams_that_are_gone_are_not_begun_anew(desk: Path) -> None:
+    protected(desk, "out")
+    seen = public(desk / "out")
+    for path in (desk / "out" / "private" / "runs").rglob("streams.parquet"):
+        path.unlink()
+    town.fixes(6, 10, 12).to_parquet(desk / "later.parquet", index=False)
+    with pytest.raises(TrackError, match="streams.parquet is gone; bring back the newest copy"):
+        protected(desk, "out", "later.parquet")
+    assert public(desk / "out") == seen
+
+
+def test_a_finished_run_that_is_run_again_leaves_what_others_prepare(desk: Path) -> None:
+    protected(desk, "out")
+    with Job.open(desk / "out").new_run(2) as new:
+        protected(desk, "out")
+        assert new.exists()
+        (new / "run.json").write_text("{}")
+    town.fixes(6, 11, 12).to_parquet(desk / "later.parquet", index=False)
+    with pytest.raises(TrackError, match="run.json of run 2 says nothing about"):
+        protected(desk, "out", "later.parquet")
+
+
+def test_a_public_file_that_was_cut_short_is_written_again(desk: Path) -> None:
+    protected(desk, "out")
+    seen = public(desk / "out")
+    next((desk / "out" / "released").rglob("*.parquet")).write_bytes(b"")
+    protected(desk, "out")
+    assert public(desk / "out") == seen
+
+
+def test_draws_of_other_days_are_others_under_the_same_key(desk: Path) -> None:
+    protected(desk, "out")
+    job = Job.open(desk / "out")
+    bits = {
+        job.draws(user, day).bits()
+        for user in ("a", "b")
+        for day in (city.DAYS[0], city.DAYS[1], city.DAYS[1].tz_convert("UTC"))
+    }
+    assert len(bits) == 4  # the same moment is the same in every zone
+
+
+def test_a_name_that_no_file_can_have_harms_nobody(desk: Path) -> None:
+    events = desk / "events"
+    events.mkdir()
+    (events / "everyone.toml").write_text(town.EVENTS)
+    names = ["あ" * 90, "../x", "everyone", "a/b"]
+    tables = [town.fixes(1).assign(user=name) for name in names]
+    pd.concat(tables).to_parquet(desk / "named.parquet", index=False)
+    done = protect_many(desk / "named.parquet", city.model(), events, desk / "out", workers=1)
+    assert done.told.released == 4
+
+
+def test_no_private_file_is_open_to_others(desk: Path) -> None:
+    protected(desk, "out")
+    for path in (desk / "out" / "private").rglob("*"):
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+
+
+def test_the_summary_adds_up(desk: Path) -> None:
+    protected(desk, "out")
+    lost = [town.fixes(1).assign(user=f"lost {k}", latitude=400.0) for k in range(25)]
+    mixed = [town.fixes(6), town.fixes(1, 11, 12).assign(user="new"), *lost]
+    pd.concat(mixed).to_parquet(desk / "mixed.parquet", index=False)
+    told = protected(desk, "out", "mixed.parquet").told
+    assert told.people == told.released + told.n_refused + told.unchanged == 32
+    assert (told.released, told.n_refused, len(told.refused)) == (1, 25, 20)

@@ -1,6 +1,7 @@
 """What parts tell, summed up without keeping what they tell it of."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priste.tracks.cleaning import Account
-from priste.tracks.many.told import MOST_NAMED, Spread, Told
+from priste.tracks.many.told import MOST_NAMED, Spread, Told, together
 
 sizes = st.lists(st.floats(1e-3, 1e4), min_size=1, max_size=60)
 
@@ -38,10 +39,13 @@ def test_what_is_told_survives_its_file_and_adds_up() -> None:
     assert both.account == Account(18, 14, {"late": 4}, 2)
 
 
-def test_of_many_refused_only_the_first_are_named() -> None:
+def test_of_many_refused_only_the_first_are_named(tmp_path: Path) -> None:
     told = Told()
     for k in range(MOST_NAMED + 5):
         one = Told()
         one.refuse(f"person {k}", "why")
         told += one
-    assert (len(told.refused), told.n_refused) == (MOST_NAMED, MOST_NAMED + 5)
+    assert (len(told.refused), told.n_refused) == (MOST_NAMED + 5, MOST_NAMED + 5)
+    told.save(tmp_path / "one.json")
+    told = together([tmp_path / "one.json"] * 2)
+    assert (len(told.refused), told.n_refused) == (MOST_NAMED, 2 * MOST_NAMED + 10)

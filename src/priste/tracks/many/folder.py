@@ -16,22 +16,25 @@ made public.
 
 import json
 import os
+import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from priste.calibration import Calibration
-from priste.checks import shown
+from priste.checks import listing, shown
 from priste.errors import TrackError
 from priste.mechanisms import Mechanism
 from priste.randomness import KeyedRandomness, derived
 from priste.storage import plain_json
-from priste.storage.atomic_files import AtomicFiles
+from priste.storage.atomic_files import atomic_file
 from priste.storage.limits import MIB, content_of
 from priste.tracks.adversary import Adversary
 from priste.tracks.certificate import CALIBRATIONS, MECHANISMS
@@ -41,6 +44,7 @@ from priste.tracks.recipe import Recipe
 
 FORMAT = 1
 KEY_BYTES = 32
+_LOST = 86_400.0  # seconds after which an attempt that has not appeared is taken for lost
 _BRING_BACK = (
     "bring back the newest copy, or begin in another folder, with days that were never released"
 )
@@ -65,6 +69,8 @@ class Job:
     ) -> "Job":
         """Begin a job in a folder, or go on with the one that is there, which must be the same."""
         private = folder / "private"
+        if folder.exists() and not folder.is_dir():
+            raise TrackError(f"{folder} is a file; the job needs a folder of its own")
         if not private.exists():
             if (folder / "released").exists():
                 raise TrackError(
@@ -78,12 +84,14 @@ class Job:
                 _write(new / "key", secrets.token_bytes(KEY_BYTES) if key is None else key)
         job = cls.open(folder)
         job.refuse_older()
+        job.remove_lost()
         if key is not None and key != job.key:
             raise TrackError(f"{folder} was begun with another key; leave the key out to go on")
         for name, now in settings.items():
-            if name != "parts" and job.settings[name] != now:
+            began = job.settings.get(name)
+            if name != "parts" and began != now:
                 raise TrackError(
-                    f"{folder} was begun with another {name}: {_told(job.settings[name])}, and not "
+                    f"{folder} was begun with another {name}: {_told(began)}, and not "
                     f"{_told(now)}; go on with what it began with, or use another folder for days "
                     f"that were never released"
                 )
@@ -107,12 +115,22 @@ class Job:
     def refuse_older(self) -> None:
         """Refuse a copy that does not know of something that has been released."""
         for path in (self.folder / "released").glob("part=*/run-*.parquet"):
-            run = Run(self, int(path.stem.removeprefix("run-")))
-            if not run.part(int(path.parent.name.removeprefix("part="))).exists():
+            found = re.fullmatch(r"part=(\d+)/run-(\d+)\.parquet", "/".join(path.parts[-2:]))
+            if found is None:
+                continue  # not ours
+            run = Run(self, int(found[2]))
+            if not run.part(int(found[1])).exists():
                 raise TrackError(
                     f"{self.folder / 'private'} is an old copy: it does not know of run "
                     f"{run.number}, which has been released; {_BRING_BACK}"
                 )
+
+    def remove_lost(self) -> None:
+        """Remove attempts that were cut short, once nobody can be at them any more."""
+        for place in (self._runs, *self._runs.glob("*/parts")):
+            for lost in place.glob(".*"):
+                if time.time() - lost.stat().st_mtime > _LOST:
+                    shutil.rmtree(lost, ignore_errors=True)
 
     @property
     def parts(self) -> int:
@@ -145,9 +163,10 @@ class Job:
         """Return the part that a person belongs to; it says nothing about who they are."""
         return int.from_bytes(derived(self.key, f"part of {user}")[:8]) % self.parts
 
-    def draws(self, user: str, step: int) -> KeyedRandomness:
-        """Return where the draws of a person's stream come from, from a step on."""
-        return KeyedRandomness(self.key, f"draws from step {step} of {user}")
+    def draws(self, user: str, moment: datetime) -> KeyedRandomness:
+        """Return where the draws of a person's stream come from, from a moment on."""
+        label = f"draws from {moment.astimezone(UTC).isoformat()} under {self.settings['model']} of"
+        return KeyedRandomness(self.key, f"{label} {user}")
 
     def runs(self) -> list["Run"]:
         """Return all runs, the first one first."""
@@ -184,7 +203,13 @@ class Run:
     @cached_property
     def said(self) -> dict[str, Any]:
         """What was written down when it began."""
-        return _read(self.folder / "run.json")
+        said = _read(self.folder / "run.json")
+        missing = {"inputs", "began", "events", "rows", "notes"} - said.keys()
+        if missing:
+            raise TrackError(
+                f"run.json of run {self.number} says nothing about {listing(sorted(missing))}"
+            )
+        return said
 
     @property
     def rows(self) -> dict[int, int]:
@@ -215,25 +240,24 @@ class Run:
 
     def publish(self, part: int) -> None:
         """Copy what is public of a part that is done to where everybody finds it."""
-        with AtomicFiles() as files:
-            for name in PUBLIC:
-                source = self.part(part) / f"{name}.parquet"
-                folder = self.job.folder / name / f"part={part:04d}"
-                target = folder / f"run-{self.number:04d}.parquet"
-                if source.exists() and not target.exists():
-                    folder.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(source, files.add(target))
+        for name in PUBLIC:
+            source = self.part(part) / f"{name}.parquet"
+            folder = self.job.folder / name / f"part={part:04d}"
+            target = folder / f"run-{self.number:04d}.parquet"
+            if source.exists() and not _is_copy(target, source):
+                folder.mkdir(parents=True, exist_ok=True)
+                with atomic_file(target) as partial:
+                    shutil.copyfile(source, partial)
+                    _flush_one(partial)
 
     def finish(self) -> None:
         """Note that all is done, and remove the fixes that were laid out for it."""
         for part in self.rows:
             self.publish(part)
-        (self.folder / "finished").touch(mode=0o600)
-        for name in ("fixes", "history"):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
-        for place in (self.folder / "parts", self.folder.parent):  # attempts that were cut short
-            for lost in place.glob(".*"):
-                shutil.rmtree(lost, ignore_errors=True)
+        if not self.is_finished:
+            (self.folder / "finished").touch(mode=0o600)
+            for name in ("fixes", "history"):
+                shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def write(self, folder: Path, said: Mapping[str, Any]) -> None:
         """Write down what the run is about, in the folder that it is prepared in."""
@@ -242,8 +266,11 @@ class Run:
     def streams_before(self, part: int) -> Path | None:
         """Return where the streams of a part stand that an earlier run left, if one did."""
         for number in range(self.number - 1, 0, -1):
-            path = Run(self.job, number).part(part) / "streams.parquet"
-            if path.exists():
+            folder = Run(self.job, number).part(part)
+            if folder.exists():
+                path = folder / "streams.parquet"
+                if not path.exists():
+                    raise TrackError(f"{path} is gone; {_BRING_BACK}")
                 return path
         return None
 
@@ -278,6 +305,7 @@ def _move(new: Path, path: Path) -> None:
 
 def _flush(folder: Path) -> None:
     for each in folder.rglob("*"):
+        each.chmod(0o700 if each.is_dir() else 0o600)
         _flush_one(each)
     _flush_one(folder)
 
@@ -288,6 +316,10 @@ def _flush_one(path: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def _is_copy(path: Path, source: Path) -> bool:
+    return path.exists() and path.stat().st_size == source.stat().st_size
 
 
 def _write(path: Path, content: bytes) -> None:

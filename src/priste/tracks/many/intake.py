@@ -5,6 +5,8 @@ folder at a time. So memory does not grow with the data.
 """
 
 import hashlib
+import os
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,12 +17,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from priste.checks import listing, shown
-from priste.errors import TrackError
+from priste.checks import listing
+from priste.errors import NoFixesError, TrackError
 from priste.storage.limits import refusing
 from priste.tracks.columns import plain
 from priste.tracks.files import read
-from priste.tracks.table import NOTES, track_table
+from priste.tracks.table import NOTES, people, track_table
 
 ROWS = 2**16
 """How many fixes are read at a time from Parquet."""
@@ -54,13 +56,15 @@ class Reading(NamedTuple):
     user: str | None = None
 
 
-def identity(paths: Sequence[Path]) -> str:
-    """Return what tells these files from others: their names, sizes and times of change."""
-    digest = hashlib.sha256()
+def identity(paths: Sequence[Path], reading: Reading) -> str:
+    """Return what tells these files, read like this, from others: their names and content."""
+    digest = hashlib.sha256(repr(reading).encode())
     for path in paths:
-        for each in _files(path) or [path]:
-            found = each.stat()
-            digest.update(f"{each.resolve()}\n{found.st_size}\n{found.st_mtime_ns}\n".encode())
+        for each in _files(path):
+            with each.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            name = os.fsencode(each.relative_to(path.parent))
+            digest.update(len(name).to_bytes(8) + name + content.encode())
     return digest.hexdigest()
 
 
@@ -129,20 +133,56 @@ def _tables(paths: Sequence[Path], reading: Reading) -> Iterator[pd.DataFrame]:
         if not path.exists():
             raise TrackError(f"{path} does not exist")
         files = _files(path)
-        if files and all(map(_is_parquet, files)):
+        if files and all(map(_is_parquet, files)) and _names_people(path, reading):
             yield from _pieces(path, reading)
         elif path.is_dir():
-            for entry in sorted(path.iterdir()):
-                if not entry.name.startswith("."):
-                    yield _one(entry, reading, person=entry.stem if entry.is_file() else entry.name)
+            entries = [each for each in sorted(path.iterdir()) if not each.name.startswith(".")]
+            tables = (_or_skipped(each, reading) for each in entries)
+            yield from (_checked(table, path.name) for table in tables if table is not None)
         else:
-            yield _one(path, reading, person=None)
+            yield _checked(_one(path, reading, person=None), path.name)
+
+
+def _or_skipped(entry: Path, reading: Reading) -> pd.DataFrame | None:
+    """Return what a file or folder of one person holds; None if it holds no fixes."""
+    try:
+        return _one(entry, reading, person=entry.stem if entry.is_file() else entry.name)
+    except NoFixesError:
+        return None
+
+
+def _names_people(path: Path, reading: Reading) -> bool:
+    """Tell whether Parquet has a column for the people; a single file must."""
+    if not path.is_dir() or reading.user is not None:
+        return True
+    with refusing(f"{path.name} is not Parquet that can be read", TrackError):
+        names = _dataset(path).schema.names
+    return any(plain(name) in _USERS for name in names)
+
+
+def _dataset(path: Path) -> ds.Dataset:
+    """Return Parquet files, whose folders may name columns: these are text, whatever they say."""
+    below = _files(path)[0].relative_to(path).parts[:-1] if path.is_dir() else ()
+    fields = [(part.partition("=")[0], pa.string()) for part in below if "=" in part]
+    hive = ds.partitioning(pa.schema(fields), flavor="hive") if fields else None
+    return ds.dataset(path, format="parquet", partitioning=hive)
+
+
+def _checked(table: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Refuse fixes that do not say whose they are."""
+    unnamed = int((table["user"] == "").sum())
+    if unnamed:
+        raise TrackError(
+            f"{unnamed:,} fixes of {where} do not say whose they are; remove them, or name the "
+            f"column that does (--user)"
+        )
+    return table
 
 
 def _pieces(path: Path, reading: Reading) -> Iterator[pd.DataFrame]:
     """Yield the fixes of a Parquet file, or of a folder of them, in pieces."""
     with refusing(f"{path.name} is not Parquet that can be read", TrackError):
-        dataset = ds.dataset(path, format="parquet", partitioning="hive")
+        dataset = _dataset(path)
         if b"geo" in (dataset.schema.metadata or {}):
             raise TrackError(
                 "it holds geometries; write latitude and longitude as columns of their own"
@@ -155,7 +195,7 @@ def _pieces(path: Path, reading: Reading) -> Iterator[pd.DataFrame]:
                 return
             frame = batch.to_pandas()
         if len(frame):
-            yield _with_users(frame, reading, path.name)
+            yield _checked(_with_users(frame, reading, path.name), path.name)
 
 
 def _one(path: Path, reading: Reading, person: str | None) -> pd.DataFrame:
@@ -167,25 +207,23 @@ def _one(path: Path, reading: Reading, person: str | None) -> pd.DataFrame:
         time_format=reading.time_format,
     )
     if path.is_dir():
-        return table.assign(user=person)
+        return table.assign(user=unicodedata.normalize("NFC", str(person)))
     column = _user_column(table, reading)
     if column is not None:
-        return table.assign(user=table[column].astype(str))
-    if person is None:
+        return table.assign(user=people(table[column], path.name))
+    if person is None or reading.user is not None:
         raise _no_user(table, path.name)
-    return table.assign(user=person)
+    return table.assign(user=unicodedata.normalize("NFC", person))
 
 
 def _with_users(frame: pd.DataFrame, reading: Reading, where: str) -> pd.DataFrame:
     column = _user_column(frame, reading)
     if column is None:
         raise _no_user(frame, where)
-    unnamed = int(frame[column].isna().sum())
-    if unnamed:
-        raise TrackError(
-            f"{unnamed:,} fixes of {where} do not say whose they are (no {shown(column)}); remove "
-            f"them, or name the column that does (--user)"
-        )
+    kinds = {type(name) for name in frame[column].dropna()}
+    odd = [kind.__name__ for kind in kinds if not issubclass(kind, str | int | float)]
+    if odd or bool in kinds:
+        raise TrackError(f"a person is named by text or a number; {where} has {odd or ['bool']}")
     others = frame.drop(columns=["user"] if column != "user" and "user" in frame else [])
     return track_table(
         others.rename(columns={column: "user"}),

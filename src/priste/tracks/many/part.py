@@ -1,9 +1,11 @@
 """One part of a run: the fixes of some people in, their releases out."""
 
+import hashlib
 import json
 import threading
 import time
 import traceback
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -18,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from priste import worst_case
 from priste.errors import PristeError, TrackError
 from priste.protection import names_of
+from priste.storage.limits import refusing
 from priste.stream.parts import default_calibration
 from priste.tracks.certificate_file import to_text
 from priste.tracks.cleaning import clean
@@ -38,18 +41,28 @@ _alone = threading.Lock()  # a process does one part at a time, however many thr
 
 def protect_part(folder: str, number: int, part: int) -> None:
     """Protect the people of a part in a run, unless that is done; then make it public."""
-    run = Run(_job(folder), number)
+    run = Run(_job(Path(folder)), number)
     with _alone, _one_core():
         if not run.part(part).exists():
-            with run.doing(part) as new:
-                _Part(run, part).write(new)
+            try:
+                with run.doing(part) as new:
+                    _Part(run, part).write(new)
+            except (OSError, TrackError):  # the fixes go when all is done
+                if not run.part(part).exists():
+                    raise
         run.publish(part)
 
 
+def _job(folder: Path) -> Job:
+    """Return a job, opened once by each process, unless another has taken its place."""
+    folder = folder.resolve()
+    files = [(folder / "private" / name).read_bytes() for name in ("key", "job.json")]
+    return _opened(folder, hashlib.sha256(b"".join(files)).digest())
+
+
 @lru_cache(maxsize=1)
-def _job(folder: str) -> Job:
-    """Return a job, opened once by each process."""
-    return Job.open(Path(folder))
+def _opened(folder: Path, _mark: bytes) -> Job:
+    return Job.open(folder)
 
 
 @contextmanager
@@ -77,13 +90,16 @@ class _Part:
         path = self.run.streams_before(self.number)
         if path is None:
             return {}
-        columns = pq.read_table(path).to_pydict()
+        with refusing(f"{path} cannot be read", TrackError):
+            columns = pq.read_table(path).to_pydict()
         return dict(zip(columns["user"], columns["stream"], strict=True))
 
     def write(self, folder: Path) -> None:
         """Protect everybody, and write all that came of it to a folder."""
         began = time.monotonic()
         fixes = laid_out(self.run.folder / "fixes", self.number)
+        if len(fixes) != self.run.rows[self.number]:
+            raise TrackError(f"fixes of part {self.number} are gone; use another folder")
         history = laid_out(self.run.folder / "history", self.number)
         earlier = dict(list(history.groupby("user")))
         for user, table in fixes.groupby("user", sort=True):
@@ -131,6 +147,7 @@ class _Part:
             ahead = kept[kept["time"] >= stream.end]
             self.told.again += len(kept) - len(ahead)
             if ahead.empty and len(kept):
+                self.told.unchanged += 1
                 return None
             kept = ahead
         if kept.empty:
@@ -147,7 +164,7 @@ class _Part:
             stream=stream,
             progress=lambda _: None,
             model_has_seen_these_days=job.settings["model_has_seen_these_days"],
-            draws=job.draws(user, stream.step),
+            draws=job.draws(user, stream.end),
             created=self.run.said["began"],
         )
 
@@ -166,9 +183,9 @@ class _Part:
         named = self.run.said["events"]
         if named is not None:
             return events / str(named)
-        own = events / f"{user}.toml"
-        chosen = own if own.parent == events and own.exists() else events / EVERYONE
-        if not chosen.exists():
+        files = {unicodedata.normalize("NFC", each.name): each for each in events.iterdir()}
+        chosen = files.get(f"{user}.toml", files.get(EVERYONE))
+        if chosen is None:
             raise TrackError("the folder of events has no file for this person, and none for all")
         return chosen
 

@@ -65,9 +65,10 @@ class Delivered:
             ("released", f"{told.released:,}"),
             ("with a model of their own", f"{told.personal:,}"),
             ("refused", f"{told.n_refused:,}"),
+            ("with nothing new", f"{told.unchanged:,}"),
             ("person-days", f"{told.days:,}"),
             ("releases", f"{told.releases:,}"),
-            ("fixes released before, left out", f"{told.again:,}"),
+            ("fixes of days released before, left out", f"{told.again:,}"),
             ("releases with a remark", f"{told.remarks:,}"),
         ]
         if errors.count:
@@ -132,11 +133,12 @@ def protect_many(
     """
     given = [source] if isinstance(source, str | Path) else list(source)
     paths = [Path(each) for each in given]
-    missing = [str(path) for path in paths if not path.exists()]
+    others = [Path(events), *([] if history is None else [Path(history)])]
+    missing = [str(path) for path in (*paths, *others) if not path.exists()]
     if missing or not paths:
         raise TrackError(f"{listing(missing) or 'nothing'} cannot be read: it does not exist")
-    if key is not None and len(key) < KEY_BYTES:
-        raise TrackError(f"a key has at least {KEY_BYTES} bytes, got {len(key)}")
+    if key is not None and (not isinstance(key, bytes) or len(key) < KEY_BYTES):
+        raise TrackError(f"a key is at least {KEY_BYTES} secret bytes")
     if parts is not None and not 1 <= whole(parts, "parts", TrackError, least=1) <= MOST_PARTS:
         raise TrackError(f"people are divided into 1 to {MOST_PARTS:,} parts, got {parts:,}")
     crew = _crew(workers, cluster)
@@ -182,7 +184,7 @@ def _buildable(built: Mechanism | Calibration, model: Model) -> dict[str, object
 
 def _run(job: Job, paths: list[Path], events: Path, history: Path | None, reading: Reading) -> Run:
     """Return the run to work on: one that was cut short, one that is done, or a new one."""
-    inputs = identity([*paths, events, *([] if history is None else [history])])
+    inputs = identity([*paths, events, *([] if history is None else [history])], reading)
     runs = job.runs()
     for run in runs:
         if run.said["inputs"] == inputs:

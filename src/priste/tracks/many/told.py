@@ -77,6 +77,8 @@ class Told:
     """Who had fixes."""
     released: int = 0
     """Whose fixes were released."""
+    unchanged: int = 0
+    """Whose fixes were all of days that had been released before."""
     personal: int = 0
     """Whose stream goes on with a model of their own."""
     days: int = 0
@@ -112,7 +114,7 @@ class Told:
             for name in vars(self)
             if name not in ("account", "refused")
         }
-        return Told(**sums, account=account, refused=dict(list(refused.items())[:MOST_NAMED]))
+        return Told(**sums, account=account, refused=refused)
 
     def refuse(self, user: str, why: str) -> None:
         """Note that somebody's fixes are not released."""
@@ -141,8 +143,12 @@ def _spread(content: Mapping[str, Any]) -> Spread:
 
 
 def together(files: Iterable[Path]) -> Told:
-    """Return what all parts told."""
-    return sum(_loaded(files), Told())
+    """Return what all parts told; of those who were refused the first are named."""
+    told = Told()
+    for each in _loaded(files):
+        told += each
+        told.refused = dict(list(told.refused.items())[:MOST_NAMED])
+    return told
 
 
 def _loaded(files: Iterable[Path]) -> Iterator[Told]:
