@@ -32,8 +32,8 @@ def _page(delivered: Delivered) -> str:
     if told.errors.count:
         svg = inline_svg(as_svg(draw_spreads(delivered)), "spreads")
         caption = (
-            "Left, the price: how far each release lies from the fix. Right, the promise: the "
-            "largest loss about each event of each person, which never exceeds its ε."
+            "Left, the price: how far each release lies from a fix on the map. Right, the promise: "
+            "the largest loss about each event of each person, which never exceeds its ε."
         )
         sections.append(f"<figure>{svg}<figcaption>{caption}</figcaption></figure>")
     if told.n_refused:

@@ -23,7 +23,7 @@ def test_killed_workers_and_another_scheduler_change_nothing(tmp_path: Path) -> 
     quiet = tmp_path / "people.parquet", city.model(), tmp_path / "events.toml", tmp_path / "quiet"
     protect_many(*quiet, **settings, workers=1)
     with Cluster(tmp_path) as cluster:
-        killed = disturbed_run(tmp_path, city.model(), cluster, 2, every=3.0, **settings)
+        killed = disturbed_run(tmp_path, city.model(), cluster, 2, every=2.0, **settings)
     assert killed >= 1
     assert released(tmp_path / "disturbed") == released(tmp_path / "quiet")
 

@@ -30,7 +30,7 @@ from priste.tracks import (
 from priste.tracks.many import run as driver
 from priste.tracks.many.folder import Job
 from priste.tracks.windows import day_start
-from tests.tracks import city
+from tests.tracks import city, streams
 from tests.tracks.many import town
 from tests.tracks.many.town import KEY, Cut, public
 
@@ -229,10 +229,10 @@ def test_hidden_events_are_in_no_public_file(desk: Path) -> None:
 def test_people_may_have_events_of_their_own(desk: Path) -> None:
     events = desk / "events"
     events.mkdir()
-    (events / "person 0.toml").write_text(town.EVENTS.replace("treatment", "visit"))
+    (events / "person 0.toml").write_text(streams.EVENTS.replace("treatment", "visit"))
     done = protect_many(desk / "fixes.parquet", city.model(), events, desk / "a", workers=1)
     assert (done.told.released, done.told.n_refused) == (1, 5)
-    (events / "everyone.toml").write_text(town.EVENTS)
+    (events / "everyone.toml").write_text(streams.EVENTS)
     done = protect_many(desk / "fixes.parquet", city.model(), events, desk / "b", workers=1)
     assert done.told.released == 6
     assert "visit" in certificates_of(done.folder, "person 0")[0]
@@ -263,9 +263,9 @@ def test_killed_processes_change_nothing(desk: Path) -> None:
     killed: list[int | None] = []
 
     def kill() -> None:
-        while not ended.wait(0.2) and len(killed) < 3:
+        while not ended.wait(0.2) and len(killed) < 2:
             for child in multiprocessing.active_children()[:1]:
-                time.sleep(2.0)  # into its work
+                time.sleep(1.5)  # into its work
                 with suppress(ProcessLookupError):  # it has just ended by itself
                     os.kill(child.pid or 0, signal.SIGKILL)
                     killed.append(child.pid)
@@ -344,7 +344,7 @@ def test_draws_of_other_days_are_others_under_the_same_key(desk: Path) -> None:
 def test_a_name_that_no_file_can_have_harms_nobody(desk: Path) -> None:
     events = desk / "events"
     events.mkdir()
-    (events / "everyone.toml").write_text(town.EVENTS)
+    (events / "everyone.toml").write_text(streams.EVENTS)
     names = ["あ" * 90, "../x", "everyone", "a/b"]
     tables = [town.fixes(1).assign(user=name) for name in names]
     pd.concat(tables).to_parquet(desk / "named.parquet", index=False)
@@ -366,3 +366,12 @@ def test_the_summary_adds_up(desk: Path) -> None:
     told = protected(desk, "out", "mixed.parquet").told
     assert told.people == told.released + told.n_refused + told.unchanged == 32
     assert (told.released, told.n_refused, len(told.refused)) == (1, 25, 20)
+
+
+def test_fixes_off_the_map_are_counted_and_not_measured(desk: Path) -> None:
+    gone = town.fixes(1).assign(user="gone", latitude=60.0)
+    pd.concat([town.fixes(1), gone]).to_parquet(desk / "mixed.parquet", index=False)
+    told = protected(desk, "out", "mixed.parquet").told
+    assert told.off_map == len(gone)
+    assert told.errors.count + told.shown_away == told.releases - told.off_map
+    assert told.errors.largest < 10  # the map has five kilometres

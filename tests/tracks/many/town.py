@@ -9,19 +9,9 @@ import pandas as pd
 from priste.tracks.many.crew import Alone
 from priste.tracks.many.folder import Run
 from tests.tracks import city
+from tests.tracks.streams import EVENTS
 
 KEY = bytes(range(32))
-
-EVENTS = """
-time_zone = "Europe/Berlin"
-regions.clinic.circle = { latitude = 52.52, longitude = 13.40, radius_km = 0.4 }
-windows.morning = { from = "09:00", to = "11:00" }
-[events.treatment]
-kind = "presence"
-region = "clinic"
-window = "morning"
-epsilon = 0.8
-"""
 
 
 def fixes(people: int, first: int = 10, last: int = 11) -> pd.DataFrame:

@@ -206,7 +206,10 @@ class _Part:
         local = result.released["time"].dt.tz_convert(model.time_zone)
         told.days += int(local.dt.date.nunique())
         told.remarks += sum(bool(r.private.remark) for r in result.releases)
-        told.errors.add(result.errors[np.isfinite(result.errors)])
+        here = model.place.covers(result.entries["true_latitude"], result.entries["true_longitude"])
+        told.off_map += int((~here).sum())
+        told.shown_away += int(np.isnan(result.errors[here]).sum())
+        told.errors.add(result.errors[here & np.isfinite(result.errors)])
         epsilons = dict(zip(names_of(full.protections), full.protections, strict=True))
         shares = [
             max(loss, 0.0) / epsilons[name].epsilon

@@ -70,10 +70,12 @@ class Delivered:
             ("releases", f"{told.releases:,}"),
             ("fixes of days released before, left out", f"{told.again:,}"),
             ("releases with a remark", f"{told.remarks:,}"),
+            ("releases of fixes off the map", f"{told.off_map:,}"),
+            ("releases of fixes on the map that say “away”", f"{told.shown_away:,}"),
         ]
         if errors.count:
             rows += [
-                ("mean error", f"{errors.mean:.2f} km"),
+                ("mean error of the others", f"{errors.mean:.2f} km"),
                 ("median error", f"{errors.quantile(0.5):.2f} km"),
                 ("95 % of errors below", f"{errors.quantile(0.95):.2f} km"),
             ]

@@ -88,8 +88,12 @@ class Told:
     """Fixes of days that had been released before, which were left out."""
     remarks: int = 0
     """Releases whose plan was not as good as asked for, each within its promise."""
+    off_map: int = 0
+    """Releases of fixes off the map."""
+    shown_away: int = 0
+    """Releases of fixes on the map that say "away"."""
     errors: Spread = field(default_factory=Spread)
-    """From each fix to what was released, in kilometres."""
+    """From each fix on the map to what was released there, in kilometres."""
     shares: Spread = field(default_factory=Spread)
     """The largest loss about each event, as a share of its ε."""
     account: Account = field(default_factory=lambda: Account(0, 0, {}, 0))
