@@ -12,18 +12,17 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from benchmarks.many import DAYS, EVENTS, people, population
 from benchmarks.measure import report
-from priste.tracks import Model, protect_many
+from priste.tracks import protect_many, save_model
 
 KEY = bytes(range(32))
+PARTS = 64
 
 
 def main() -> None:
@@ -36,12 +35,12 @@ def main() -> None:
         tables = [table.to_pandas() for table in people(days // DAYS)]
         pd.concat(tables).to_parquet(folder / "people.parquet", index=False)
         model = population()
-        settings: dict[str, Any] = {"key": KEY, "parts": 64}
-        protect_many(
-            folder / "people.parquet", model, folder / "events.toml", folder / "quiet", **settings
-        )
+        save_model(model, folder / "model.npz")
+        (folder / "key").write_bytes(KEY)
+        given = folder / "people.parquet", model, folder / "events.toml"
+        protect_many(*given, folder / "quiet", key=KEY, parts=PARTS)
         with Cluster(folder) as cluster:
-            killed = disturbed_run(folder, model, cluster, kills, every=1.5, **settings)
+            killed = disturbed_run(folder, cluster, kills, 1.5, PARTS)
         quiet, disturbed = (released(folder / name) for name in ("quiet", "disturbed"))
         report("workers killed", f"{killed}", f"at least {kills}", killed >= kills)
         same = quiet == disturbed
@@ -53,31 +52,24 @@ def main() -> None:
         report("steps released", f"{len(table):,}", f"{len(pd.concat(tables)):,}", whole)
 
 
-def disturbed_run(
-    folder: Path, model: Model, cluster: "Cluster", kills: int, every: float, **settings: Any
-) -> int:
-    """Do a job twice at once on a cluster that is disturbed; return how many workers died."""
-    errors: list[BaseException] = []
+def disturbed_run(folder: Path, cluster: "Cluster", kills: int, every: float, parts: int) -> int:
+    """Do a job twice at once on a cluster that is disturbed; return how many workers died.
 
-    def drive() -> None:
-        try:
-            protect_many(
-                folder / "people.parquet",
-                model,
-                folder / "events.toml",
-                folder / "disturbed",
-                cluster=cluster.address,
-                **settings,
-            )
-        except BaseException as error:
-            errors.append(error)
-
-    drivers = [threading.Thread(target=drive) for _ in range(2)]
-    for driver in drivers:
-        driver.start()
+    The folder holds people.parquet, model.npz, events.toml and key.
+    """
+    command: list[str | Path] = [
+        *(sys.executable, "-m", "priste", "protect-many", folder / "people.parquet"),
+        *("--model", folder / "model.npz", "--events", folder / "events.toml"),
+        *("--out", folder / "disturbed", "--key", folder / "key", "--parts", str(parts)),
+        *("--dask", cluster.address),
+    ]
+    log = (folder / "drivers.log").open("ab")
+    drivers = []
+    for _ in range(2):
+        drivers.append(subprocess.Popen(command, stdout=log, stderr=log))
         time.sleep(1.0)
     killed, restarted = 0, False
-    while any(driver.is_alive() for driver in drivers):
+    while any(driver.poll() is None for driver in drivers):
         time.sleep(every)
         if killed < kills:
             killed += cluster.kill_one()
@@ -85,8 +77,9 @@ def disturbed_run(
             restarted = True
             cluster.restart_scheduler()
         cluster.mend()
-    if errors:
-        raise errors[0]
+    log.close()
+    if any(driver.returncode for driver in drivers):
+        raise RuntimeError((folder / "drivers.log").read_text())
     return killed
 
 

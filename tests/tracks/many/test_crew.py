@@ -1,13 +1,11 @@
 """A real Dask cluster, disturbed; and what is said when there is none."""
 
-import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from priste.errors import TrackError
-from priste.tracks import protect_many
+from priste.tracks import protect_many, save_model
 from priste.tracks.many import crew
 from tests.tracks import city
 from tests.tracks.many import town
@@ -19,11 +17,12 @@ def test_killed_workers_and_another_scheduler_change_nothing(tmp_path: Path) -> 
 
     town.desk(tmp_path)
     (tmp_path / "fixes.parquet").rename(tmp_path / "people.parquet")
-    settings: dict[str, Any] = {"key": town.KEY, "parts": 5}
-    quiet = tmp_path / "people.parquet", city.model(), tmp_path / "events.toml", tmp_path / "quiet"
-    protect_many(*quiet, **settings, workers=1)
+    save_model(city.model(), tmp_path / "model.npz")
+    (tmp_path / "key").write_bytes(town.KEY)
+    given = tmp_path / "people.parquet", city.model(), tmp_path / "events.toml"
+    protect_many(*given, tmp_path / "quiet", key=town.KEY, parts=5, workers=1)
     with Cluster(tmp_path) as cluster:
-        killed = disturbed_run(tmp_path, city.model(), cluster, 2, every=2.0, **settings)
+        killed = disturbed_run(tmp_path, cluster, kills=2, every=2.0, parts=5)
     assert killed >= 1
     assert released(tmp_path / "disturbed") == released(tmp_path / "quiet")
 
@@ -31,21 +30,17 @@ def test_killed_workers_and_another_scheduler_change_nothing(tmp_path: Path) -> 
 def test_a_cluster_that_is_not_there_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("distributed")
-    monkeypatch.setattr(crew, "_PATIENCE", 0.05)
-    monkeypatch.setattr(crew, "ATTEMPTS", 2)
+    distributed = pytest.importorskip("distributed")
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("connection refused")
+
+    monkeypatch.setattr(distributed, "Client", refused)
+    monkeypatch.setattr(crew, "_PATIENCE", 0.01)
     town.desk(tmp_path)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(TrackError, match=f"scheduler at {address} cannot be reached"):
-            protect_many(
-                tmp_path / "fixes.parquet",
-                city.model(),
-                tmp_path / "events.toml",
-                tmp_path / "out",
-                cluster=address,
-            )
+    given = tmp_path / "fixes.parquet", city.model(), tmp_path / "events.toml", tmp_path / "out"
+    with pytest.raises(TrackError, match="scheduler at tcp://nowhere:1 cannot be reached"):
+        protect_many(*given, cluster="tcp://nowhere:1")
 
 
 def test_a_part_that_always_fails_ends_the_run() -> None:
