@@ -1,7 +1,7 @@
 """Whether large arrays are computed on a GPU: only if somebody asks for it, and there is one."""
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from priste.errors import MissingExtraError, NoGpuWarning
 
@@ -31,6 +31,11 @@ def use_gpu(use: bool = True) -> bool:
         except MissingExtraError as error:
             warnings.warn(f"no GPU is used: {error}", NoGpuWarning, stacklevel=2)
     return _used is not None
+
+
+def on_processor(array: Any) -> Any:
+    """Return an array here, wherever it is: one that is too small to certify on the GPU, say."""
+    return _used.to_host(array) if _used is not None and _used.owns(array) else array
 
 
 def accelerator(numbers: int) -> "Gpu | None":

@@ -30,7 +30,7 @@ from threadpoolctl import ThreadpoolController
 
 from priste import worst_case_kernels as kernels
 from priste import worst_case_wide as wide
-from priste.accelerator import accelerator
+from priste.accelerator import accelerator, on_processor
 from priste.checks import Array, listing, numbers, positive
 from priste.errors import EvidenceError
 from priste.evidence import Evidence, FourVectors
@@ -137,6 +137,7 @@ def first_beyond(
     """
     if gpu := accelerator(evidence.tensor.size):
         return _first_beyond_on(gpu, evidence, emission, epsilon, sides, hint)
+    emission = on_processor(emission)
     stop = np.zeros(1, dtype=bool)
 
     def search(outputs: NDArray[np.intp]) -> int:

@@ -12,6 +12,7 @@ from priste import (
     AnyPrior,
     EveryOutput,
     Grid,
+    KnownPrior,
     Mobility,
     NearPrior,
     NoGpuWarning,
@@ -115,6 +116,26 @@ def test_what_cannot_be_compared_is_unsure(device: Gpu) -> None:
     for spoiled in (0.0 * b, np.where(np.arange(20) == 7, FAINTEST / 4, b), np.nan * b):
         other = 0 * d if not spoiled.any() else np.where(np.arange(20) == 7, 0, d)
         assert verdict(spoiled, other) == UNSURE
+
+
+@pytest.mark.parametrize("mixtures", [False, True])
+def test_evidence_that_is_not_worth_the_way_is_tested_here(
+    device: Gpu, monkeypatch: pytest.MonkeyPatch, mixtures: bool
+) -> None:
+    monkeypatch.setattr(device, "pays_from", CITY.n_cells**2)  # the noise is, one belief is not
+    monkeypatch.setattr(accelerator, "_used", device)
+    habits = [HABITS, Mobility.gaussian(CITY, sigma=1.3)]
+    stream = Protector(
+        habits if mixtures else HABITS,
+        PlanarLaplace(CITY, 1.0),
+        Protect(SECRET, 0.5),
+        prior=KnownPrior(HABITS.initial),
+        calibration=EveryOutput(),
+        mixtures=mixtures,
+        seed=5,
+    )
+    made = list(stream.stream([3, 4, 9, 8, 7]))
+    assert max(max(r.private.losses.values(), default=0.0) for r in made) <= 0.5
 
 
 @pytest.mark.usefixtures("gpu")

@@ -65,13 +65,17 @@ class Gpu:
 
     def copy_of(self, array: Any) -> Rows:
         """Return the copy of an array on the device, made once; arrays of the device are theirs."""
-        if isinstance(array, self.xp.ndarray):
+        if self.owns(array):
             return array
         known = self._copies.get(id(array))
         if known is not None and known[0]() is array:
             return known[1]
         dense = array.toarray() if sparse.issparse(array) else array
         return self._keep(array, self.xp.asarray(dense))
+
+    def owns(self, array: Any) -> bool:
+        """Tell whether an array is one of the device."""
+        return isinstance(array, self.xp.ndarray)
 
     def _keep(self, array: Any, copy: Rows) -> Rows:
         key = id(array)
