@@ -73,7 +73,7 @@ def track_table(
             time=utc(times, time_zone, where, time_format=time_format, notes=notes),
             latitude=degrees(table["latitude"], "latitude", where, 90, notes),
             longitude=degrees(table["longitude"], "longitude", where, 180, notes),
-            **({"track": _names(table["track"], where)} if "track" in table else {}),
+            track=_names(table["track"], where),
             **({"user": people(table["user"], where)} if "user" in table else {}),
         )
     others = [name for name in table.columns if name not in COLUMNS]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from benchmarks.disturbed import released as public
 
 from priste.errors import CertificateError, TrackError
 from priste.stream.parts import default_calibration
@@ -23,6 +24,7 @@ from priste.tracks import (
     certificates_of,
     check,
     clean,
+    fit_model,
     load_certificate,
     protect_many,
     protect_track,
@@ -32,7 +34,7 @@ from priste.tracks.many.folder import Job
 from priste.tracks.windows import day_start
 from tests.tracks import city, streams
 from tests.tracks.many import town
-from tests.tracks.many.town import KEY, Cut, public
+from tests.tracks.many.town import KEY, Cut
 
 
 @pytest.fixture
@@ -255,6 +257,15 @@ def test_whoever_has_enough_history_gets_a_model_of_their_own(desk: Path) -> Non
     town.fixes(6, 11, 12).to_parquet(desk / "later.parquet", index=False)
     later = protected(desk, "out", "later.parquet", personal_days=7)
     assert (later.told.released, later.told.personal) == (6, 1)
+
+
+def test_a_history_needs_a_model_of_one_step(desk: Path) -> None:
+    longer = fit_model(
+        city.days(0, 10), step="1h", place=city.PLACE, time_zone=city.ZONE, order=2, habits=1
+    )
+    given = desk / "fixes.parquet", longer, desk / "events.toml", desk / "out"
+    with pytest.raises(TrackError, match="depend on the last cell alone"):
+        protect_many(*given, history=desk / "fixes.parquet")
 
 
 def test_killed_processes_change_nothing(desk: Path) -> None:

@@ -42,11 +42,3 @@ class Cut(Alone):
     def work(self, run: Run) -> Iterator[int]:
         yield from islice(super().work(run), self.after)
         raise InterruptedError
-
-
-def public(folder: Path) -> dict[str, bytes]:
-    """All that a job released, by the name of the file."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted((folder / "released").rglob("*.parquet"))
-    }

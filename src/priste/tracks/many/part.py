@@ -19,7 +19,6 @@ from threadpoolctl import threadpool_limits
 
 from priste import worst_case
 from priste.errors import PristeError, TrackError
-from priste.protection import names_of
 from priste.storage.limits import refusing
 from priste.stream.parts import default_calibration
 from priste.tracks.certificate_file import to_text
@@ -125,11 +124,9 @@ class _Part:
         except (MemoryError, OSError):  # not the person's fault: the part is tried again
             raise
         except Exception as error:  # ours: the others must not wait for it
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = (
-                f"{Path(where.filename).stem}, line {where.lineno}"  # no value: it may be secret
-            )
-            self.told.refuse(user, f"internal error: {type(error).__name__} in {place}")
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(last.filename).stem}, line {last.lineno}"  # values may be secret
+            self.told.refuse(user, f"internal error: {type(error).__name__} in {where}")
         else:
             if result is not None:
                 self._keep(user, result)
@@ -210,11 +207,8 @@ class _Part:
         told.off_map += int((~here).sum())
         told.shown_away += int(np.isnan(result.errors[here]).sum())
         told.errors.add(result.errors[here & np.isfinite(result.errors)])
-        epsilons = dict(zip(names_of(full.protections), full.protections, strict=True))
-        shares = [
-            max(loss, 0.0) / epsilons[name].epsilon
-            for name, loss in zip(full.names, full.largest, strict=True)
-        ]
+        pairs = zip(full.protections, full.largest, strict=True)
+        shares = [max(loss, 0.0) / protection.epsilon for protection, loss in pairs]
         told.shares.add(np.array(shares))
 
 

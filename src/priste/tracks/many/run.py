@@ -69,6 +69,7 @@ class Delivered:
             ("person-days", f"{told.days:,}"),
             ("releases", f"{told.releases:,}"),
             ("fixes of days released before, left out", f"{told.again:,}"),
+            ("seconds of a core", f"{told.seconds:,.0f}"),
             ("releases with a remark", f"{told.remarks:,}"),
             ("releases of fixes off the map", f"{told.off_map:,}"),
             ("releases of fixes on the map that say “away”", f"{told.shown_away:,}"),
@@ -143,6 +144,11 @@ def protect_many(
         raise TrackError(f"a key is at least {KEY_BYTES} secret bytes")
     if parts is not None and not 1 <= whole(parts, "parts", TrackError, least=1) <= MOST_PARTS:
         raise TrackError(f"people are divided into 1 to {MOST_PARTS:,} parts, got {parts:,}")
+    if history is not None and model.mobility.n_states != model.mobility.n_cells:
+        raise TrackError(
+            "models of people's own are learned around a model whose moves depend on the last cell "
+            "alone (priste fit --order 1); learn it so, or leave the history out"
+        )
     crew = _crew(workers, cluster)
     against = Adversary(adversary, rho)
     noise = PlanarLaplace(model.place.grid, 1.0) if mechanism is None else mechanism

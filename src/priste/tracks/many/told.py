@@ -102,6 +102,7 @@ class Told:
     """Who was refused, and why: all of a part, or the first of many."""
     n_refused: int = 0
     seconds: float = 0.0
+    """How long all of it took a core."""
 
     def __add__(self, other: "Told") -> "Told":
         dropped = Counter(self.account.dropped)
