@@ -11,6 +11,7 @@ ALL = [
     "endless",
     "held_out",
     "sets",
+    "belief_sets",
     "tracks",
     "optimal",
     "large_maps",

@@ -152,7 +152,7 @@ def first_beyond(
         found = search(outputs[outputs == hint])
         if found < 0:
             shares = [outputs[k::CORES] for k in range(CORES)]
-            with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(CORES) as pool:
+            with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(CORES) as pool:
                 found = max(pool.map(search, shares))
     return found if found >= 0 else None
 
@@ -226,7 +226,7 @@ def _joint(evidence: Evidence, columns: Array) -> tuple[Array, Array]:
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def blas() -> ThreadpoolController:
     """Return the switch for BLAS's own threads, which would fight with ours for the cores."""
     return ThreadpoolController()
 

@@ -175,7 +175,7 @@ def maps(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
 
 def test_finer_maps_are_tried_as_long_as_that_is_worth_it(maps: Callable[..., list[Any]]) -> None:
     given = maps(3e-9, 1e-9, 2e-9)
-    plan = search_on_a_line(AnyPrior()).plan()
+    plan = search_on_a_line(AnyPrior())._by_cuts()
     assert [len(outputs) for outputs, _ in given] == [32, 64, 100]
     assert [list(start.beliefs) for _, start in given] == [[], [1], [2]]
     assert plan.expected_loss == 1e-9
@@ -183,7 +183,7 @@ def test_finer_maps_are_tried_as_long_as_that_is_worth_it(maps: Callable[..., li
     enough = served(search_on_a_line(AnyPrior()), coarse) / 0.4
     for loss, sizes in ((1.01 * enough, [32]), (0.99 * enough, [32, 64])):
         given = maps(loss, 1e9)
-        assert search_on_a_line(AnyPrior()).plan().expected_loss == loss
+        assert search_on_a_line(AnyPrior())._by_cuts().expected_loss == loss
         assert [len(outputs) for outputs, _ in given] == sizes
 
 
@@ -198,7 +198,7 @@ def test_one_map_is_enough_where_its_size_is_given_or_the_program_is_linear_or_t
         (search_on_a_line(AnyPrior(), time_limit=1e-9), 32),
     ):
         given = maps(1e-9)
-        search.plan()
+        search._by_cuts()
         assert [len(outputs) for outputs, _ in given] == [size]
 
 
@@ -206,10 +206,10 @@ def test_a_solver_that_fails_on_a_finer_map_leaves_the_coarser_one(
     maps: Callable[..., list[Any]],
 ) -> None:
     maps(2e-9, SolverError("no"))
-    assert search_on_a_line(AnyPrior()).plan().expected_loss == 2e-9
+    assert search_on_a_line(AnyPrior())._by_cuts().expected_loss == 2e-9
     maps(SolverError("no"))
     with pytest.raises(SolverError, match="no"):
-        search_on_a_line(AnyPrior()).plan()
+        search_on_a_line(AnyPrior())._by_cuts()
 
 
 def test_the_outputs_of_a_coarser_map_are_chosen_one_by_one_to_serve_best() -> None:
@@ -303,31 +303,6 @@ def test_every_column_that_fails_is_cut_and_its_belief_noted() -> None:
     for j, cut in cuts:
         assert cut @ (remap[:, j] + 0.25) > 0  # half way to the remap that passes
     assert place._broken(says_nothing, says_nothing, {}) == []
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-def test_a_repaired_remap_passes_and_is_the_same_where_it_passed(prior: Prior) -> None:
-    place = on_map(prior)
-    telling = np.array([[0.7, 0.3, 0, 0], [0.3, 0.7, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0.5, 0.5]])
-    says_nothing = np.full((4, 4), 0.25)
-    assert place._repaired(says_nothing).tolist() == says_nothing.tolist()
-    repaired = place._repaired(telling)
-    np.testing.assert_allclose(repaired.sum(axis=1), 1, rtol=1e-12)
-    assert place._all_pass(repaired)
-    assert not place._all_pass(telling)
-    missing = np.array([place.bounds[0].missing(column) for column in telling.T])
-    assert missing.max() > 0
-    np.testing.assert_allclose(repaired, (telling + missing) / (1 + missing.sum()), rtol=1e-12)
-    place.bounds *= 2  # the same promise twice asks for no more
-    np.testing.assert_array_equal(place._repaired(telling), repaired)
-
-
-def test_a_column_that_nothing_mends_gives_way_to_the_same_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Bound, "missing", lambda *_: np.inf)
-    repaired = on_map(AnyPrior())._repaired(np.eye(4))
-    np.testing.assert_allclose(repaired, np.eye(4)[[0] * 4], atol=1e-8)
 
 
 def test_on_the_way_to_a_remap_the_last_point_that_passes_is_taken() -> None:

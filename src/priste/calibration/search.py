@@ -1,26 +1,28 @@
 """The search for the remap of one step: a linear program, cuts, repair and certification."""
 
+import logging
 import time
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priste.calibration.belief_search import MOST_OUTPUTS, BeliefSearch
 from priste.calibration.bounds import Bound
 from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.effort import FEW, Effort, usable_outputs
+from priste.calibration.finish import certified, repaired
 from priste.calibration.program import Program, SolverError
 from priste.calibration.promising import promising
 from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import Array
-from priste.dyadic import dyadic
 from priste.events import atoms
 
 _FIRST_OUTPUTS = 32
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
 _ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
-_BUMPS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # added to all that is used if rounding hurts
+_log = logging.getLogger(__name__)
 
 
 def weights(situation: Situation) -> Array:
@@ -77,6 +79,29 @@ class Search:
         self._nearest = np.full(len(losses), np.inf)
 
     def plan(self) -> CertifiedPlan:
+        """Return the best certified matrix that was found."""
+        if self._serves_beliefs():
+            try:
+                if plan := BeliefSearch(
+                    self.effort,
+                    self.situation,
+                    self.weights,
+                    self.losses,
+                    self.emission,
+                    self._ranked(MOST_OUTPUTS),
+                    self.possible,
+                ).plan():
+                    return plan
+            except SolverError as error:
+                _log.info("the search goes on by cuts: %s", error)
+        return self._by_cuts()
+
+    def _serves_beliefs(self) -> bool:
+        """Tell whether a step is for `BeliefSearch`: a larger map, few promises that need it."""
+        is_large = len(self.possible) > _FIRST_OUTPUTS and self.effort.outputs is None
+        return is_large and not self.is_linear and len(self.situation.evidence) <= FEW
+
+    def _by_cuts(self) -> CertifiedPlan:
         """Return the best certified matrix, on finer maps as long as that is worth it."""
         start = self.situation.warm_start or WarmStart()
         most = len(self.possible)
@@ -100,16 +125,18 @@ class Search:
             start, size = plan.warm_start or WarmStart(), 2 * size
 
     def _outputs(self, size: int) -> NDArray[np.intp]:
-        """Return the cells to release: greedily those that serve the public belief best."""
-        if size == len(self.possible):
-            return self.possible
+        """Return the cells to release."""
+        return self.possible if size == len(self.possible) else np.sort(self._ranked(size))
+
+    def _ranked(self, size: int) -> NDArray[np.intp]:
+        """Return cells to release, greedily those that serve the public belief best."""
         losses = self.losses[:, self.possible]
-        while len(self._chosen) < size:
+        while len(self._chosen) < min(size, len(self.possible)):
             totals = self.weights @ np.minimum(losses, self._nearest[:, None])
             totals[self._chosen] = np.inf
             self._chosen.append(int(np.argmin(totals)))
             self._nearest = np.minimum(losses[:, self._chosen[-1]], self._nearest)
-        return np.asarray(self.possible[np.sort(self._chosen)])
+        return np.asarray(self.possible[self._chosen[:size]])
 
 
 class OnMap:
@@ -162,7 +189,7 @@ class OnMap:
             broken = [(added.column, added.cut) for added in shared.broken(remap)]
             broken += self._broken(remap, best, beliefs)
             mended = shared.joined(remap, cost)
-            for candidate in (self._repaired(mended), self._towards(remap, best)):
+            for candidate in (repaired(self.bounds, mended), self._towards(remap, best)):
                 loss = float((cost * candidate).sum())
                 if loss < best_loss:
                     best, best_loss = candidate, loss
@@ -257,17 +284,6 @@ class OnMap:
                     cuts.append((j, bound.cut(belief)))
         return cuts
 
-    def _repaired(self, remap: Array) -> Array:
-        """Return the remap with as much of a constant in each column as it needs to pass."""
-        missing = np.zeros(remap.shape[1])
-        for bound in self.bounds:
-            for j in np.flatnonzero(bound.failing(remap)).tolist():
-                missing[j] = max(missing[j], bound.missing(remap[:, j]))
-        if not np.isfinite(missing).all():
-            missing[:] = 0.0
-            missing[0] = 1e9  # as good as a constant
-        return np.asarray((remap + missing) / (1 + missing.sum()))
-
     def _towards(self, remap: Array, inner: Array) -> Array:
         """Return the last point that passes on the way from `inner`, which does, to the remap."""
         if self.is_linear:
@@ -285,16 +301,6 @@ class OnMap:
         return not any(bound.failing(remap, any_will_do=True).any() for bound in self.bounds)
 
     def _certified(self, remap: Array) -> Array:
-        """Return the emission in whole tickets, with a little more constant if rounding hurts.
-
-        Outputs for cells that are hardly possible rest on shares too small for a ticket.
-        """
-        emission = np.zeros((len(self.mechanism), self.losses.shape[1]))
-        emission[:, self.outputs] = self.mechanism @ remap
-        used = emission.any(axis=0)
-        for bump in _BUMPS:
-            mended = emission + bump * used
-            lottery = dyadic(mended / mended.sum(axis=1, keepdims=True))
-            if self.situation.forbidden_output(lottery) is None:
-                return lottery
-        raise SolverError("rounding to whole tickets breaks a promise")
+        """Return the emission in whole tickets, certified."""
+        n_outputs = self.losses.shape[1]
+        return certified(self.situation, self.mechanism, remap, self.outputs, n_outputs)

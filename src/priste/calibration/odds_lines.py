@@ -1,0 +1,221 @@
+"""What promises to a set of beliefs demand of a column, as lines of a linear program.
+
+The promise to every belief π in the hull of the vertices v asks of a column with b_v = Pr(releases,
+E | v) and d_v = Pr(releases, ¬E | v), where a_v and ā_v are the same before the releases, that
+
+    (π·ā)(π·b) ≤ e^ε (π·a)(π·d)          for all π ≥ 0.
+
+Fix the odds σ = π·a / π·ā that a belief starts with. Then the condition is linear in π, and by the
+duality of linear programs it holds for all π of these odds if and only if there is a number μ with
+
+    (b_v − μ a_v) − σ (e^ε d_v − μ ā_v) ≤ 0          for all vertices v.
+
+The line is linear in σ too: what holds at both ends of an interval of odds with one μ holds in
+between. So a few intervals with a μ each, and the lines of all vertices at their ends, are a linear
+condition that is enough; the more intervals, the less it asks in excess. μ never rises with σ, so
+lines of vertices with odds far from an interval mostly follow from those at others.
+
+Prices of lines that hold a column back add up to a belief, one for each interval: the promise to
+these beliefs alone, which is a linear cut each, bounds what any remap can reach.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priste.calibration.bounds import Bound
+from priste.checks import Array
+
+_WIDTH = 0.3  # of an interval of odds, as a logarithm
+_MOST = 12  # intervals
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One direction of one promise: odds that rise, or those that fall with both parts exchanged.
+
+    `ends` are the ends of the intervals of odds, as pairs (1, σ) of any positive scale, so that
+    σ may be infinite. All numbers μ are in units of `unit`.
+    """
+
+    a: Array
+    not_a: Array
+    true: Array
+    false: Array
+    factor: float
+    ends: Array
+    unit: float
+
+    @classmethod
+    def of(cls, a: Array, not_a: Array, true: Array, false: Array, factor: float) -> "Side | None":
+        """Return a side, or None if there is nothing that could break it."""
+        if not (a.any() and not_a.any() and true.any()):
+            return None
+        possible = a > 0
+        unit = float((true.sum(axis=1)[possible] / a[possible]).max())
+        return cls(a, not_a, true, false, factor, _ends(a, not_a), unit)
+
+    @property
+    def n_intervals(self) -> int:
+        """How many intervals of odds there are, each with a number μ."""
+        return max(len(self.ends) - 1, 1)
+
+    def corners(self) -> list[tuple[int, Array]]:
+        """Return the intervals and their ends, as lines are counted."""
+        if len(self.ends) == 1:
+            return [(0, self.ends[0])]
+        return [(k, end) for k, pair in enumerate(pairwise(self.ends)) for end in pair]
+
+
+def _ends(a: Array, not_a: Array) -> Array:
+    """Return the ends of intervals between the smallest and the largest odds of any vertex."""
+    inside = (a > 0) & (not_a > 0)
+    logs = np.log(a[inside]) - np.log(not_a[inside])
+    found = [[1.0, 0.0]] if (a == 0).any() else []
+    if len(logs):
+        least, most = float(logs.min()), float(logs.max())
+        n = min(_MOST, math.ceil((most - least) / _WIDTH))
+        middle = np.linspace(least, most, n + 1)
+        found += np.exp(np.minimum([-middle, 0 * middle], [0 * middle, middle])).T.tolist()
+    if (not_a == 0).any():
+        found.append([0.0, 1.0])
+    return np.array(found)
+
+
+class OddsLines:
+    """The lines of several promises on a column x of a remap and the numbers μ that go with it.
+
+    Line by line they are ``rows(...) @ (x, μ) ≤ 0``. They are numbered by side, interval, end and
+    vertex; those that say that μ never rises come last.
+    """
+
+    def __init__(self, bounds: Sequence[Bound]) -> None:
+        self.sides = [side for bound in bounds for side in _sides(bound)]
+        self.n_rows = bounds[0].true.shape[1]
+        sizes = [side.n_intervals for side in self.sides]
+        self._first_mu = np.cumsum([0, *sizes])
+        self.n_mus = int(self._first_mu[-1])
+        self._corners = [
+            (i, int(self._first_mu[i]) + k, end)
+            for i, side in enumerate(self.sides)
+            for k, end in side.corners()
+        ]
+        lengths = [len(self.sides[i].a) for i, _, _ in self._corners]
+        self._first = np.cumsum([0, *lengths])
+        self.n_lines = int(self._first[-1])
+        before = np.cumsum([0, *(len(side.a) for side in self.sides)])
+        vertices = [before[i] + np.arange(len(self.sides[i].a)) for i, _, _ in self._corners]
+        self.vertex = np.concatenate([np.empty(0, dtype=np.intp), *vertices])
+        self._falls = [
+            (int(first) + k, int(first) + k + 1)
+            for first, size in zip(self._first_mu, sizes, strict=False)
+            for k in range(size - 1)
+        ]
+
+    @property
+    def falls(self) -> Index:
+        """The lines that say that μ never rises."""
+        return np.arange(self.n_lines, self.n_lines + len(self._falls))
+
+    def _scales(self, corner: int) -> Array:
+        """Return by what the lines at a corner are divided: the sum of their entries' sizes."""
+        i, _, (one, sigma) = self._corners[corner]
+        side = self.sides[i]
+        size = one * side.true.sum(axis=1) + sigma * side.factor * side.false.sum(axis=1)
+        size += np.abs(one * side.a - sigma * side.not_a) * side.unit
+        return np.where(size > 0, size, 1.0)
+
+    def rows(self, lines: Index) -> Array:
+        """Return lines as rows over the entries of a column and the numbers μ."""
+        found = np.zeros((len(lines), self.n_rows + self.n_mus))
+        corner = np.searchsorted(self._first, lines, side="right") - 1
+        for c in np.unique(corner[lines < self.n_lines]).tolist():
+            here = np.flatnonzero((corner == c) & (lines < self.n_lines))
+            i, mu, (one, sigma) = self._corners[c]
+            side, v = self.sides[i], lines[here] - self._first[c]
+            scale = 1 / self._scales(c)[v]
+            found[here, : self.n_rows] = (one * scale)[:, None] * side.true[v]
+            found[here, : self.n_rows] -= (sigma * side.factor * scale)[:, None] * side.false[v]
+            found[here, self.n_rows + mu] = (
+                (sigma * side.not_a[v] - one * side.a[v]) * side.unit * scale
+            )
+        for row in np.flatnonzero(lines >= self.n_lines).tolist():
+            before, after = self._falls[lines[row] - self.n_lines]
+            found[row, self.n_rows + before], found[row, self.n_rows + after] = -1.0, 1.0
+        return found
+
+    def excess(self, columns: Array, mus: Array) -> Array:
+        """Return by how much each column breaks each line, relative to the sizes of its parts.
+
+        A line without any part is never broken: -1.
+        """
+        found = np.empty((columns.shape[1], self.n_lines))
+        joint = [
+            (columns.T @ side.true.T, columns.T @ (side.factor * side.false.T))
+            for side in self.sides
+        ]
+        for c, (i, mu, (one, sigma)) in enumerate(self._corners):
+            side, (b, d) = self.sides[i], joint[i]
+            slope = mus[mu][:, None] * ((sigma * side.not_a - one * side.a) * side.unit)
+            above, below = one * b, sigma * d
+            size = above + below + np.abs(slope)
+            above -= below
+            above += slope
+            here = found[:, self._first[c] : self._first[c + 1]]
+            np.divide(above, size, out=here, where=size > 0)
+            here[size <= 0] = -1.0
+        return found
+
+    def middle(self) -> Array:
+        """Return numbers μ for the column of ones: in the middle of what its lines allow."""
+        least, most = np.zeros(self.n_mus), np.full(self.n_mus, np.inf)
+        for i, mu, (one, sigma) in self._corners:
+            side = self.sides[i]
+            slope = (sigma * side.not_a - one * side.a) * side.unit
+            rest = sigma * side.factor * side.false.sum(axis=1) - one * side.true.sum(axis=1)
+            up, down = slope > 0, slope < 0
+            most[mu] = min(most[mu], (rest[up] / slope[up]).min(initial=np.inf))
+            least[mu] = max(least[mu], (rest[down] / slope[down]).max(initial=0.0))
+        most = np.where(np.isfinite(most), most, 2 * least + 1)
+        return np.asarray(np.maximum((least + np.maximum(most, 0.0)) / 2, 1e-3))
+
+    def price(self, prices: Array) -> Array:
+        """Return what the beliefs that prices of lines add up to cost each row, per column.
+
+        For any prices the result, added to the costs of giving outputs, is a bound: see
+        `priste.calibration.prices`.
+        """
+        total = np.zeros((self.n_rows, prices.shape[1]))
+        weights: dict[int, Array] = {}
+        for c, (_, mu, (one, _)) in enumerate(self._corners):
+            here = prices[self._first[c] : self._first[c + 1]] / self._scales(c)[:, None]
+            # where odds have no end there is nothing of the event: only its share at the other end
+            weights[mu] = weights.get(mu, 0.0) + here * (one or self._corners[c - 1][2].min())
+        for i, side in enumerate(self.sides):
+            for mu in range(self._first_mu[i], self._first_mu[i + 1]):
+                belief = weights[mu]
+                against = side.not_a @ belief
+                odds = (side.a @ belief) / np.where(against > 0, against, 1.0)
+                belief = np.where(against > 0, belief, 0.0)
+                total += side.true.T @ belief - side.factor * odds * (side.false.T @ belief)
+        return total
+
+
+def _sides(bound: Bound) -> list[Side]:
+    """Return the directions of a promise; with one past, for the belief it is hardest for."""
+    parts = bound.a, bound.not_a, bound.true, bound.false
+    directions = (True, False) if bound.both else (True,)
+    found = []
+    extremes = {belief.rising: belief.first for belief in bound.extremes()}
+    for rising in directions:
+        here = [part[[extremes[rising]]] for part in parts] if extremes else list(parts)
+        a, not_a, true, false = here if rising else (here[1], here[0], here[3], here[2])
+        side = Side.of(a, not_a, true, false, bound.factor)
+        if side is not None:
+            found.append(side)
+    return found

@@ -1,0 +1,223 @@
+"""The search against sets of beliefs, on maps small enough to enumerate all that can happen."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from priste import (
+    AnyPrior,
+    EveryOutput,
+    Grid,
+    Mobility,
+    NearPrior,
+    NoNoise,
+    OptimalRemap,
+    PlanarLaplace,
+    Prior,
+    Protect,
+    Protector,
+    at,
+    presence,
+)
+from priste.calibration import CertifiedPlan, Situation
+from priste.calibration import belief_search as belief_search_module
+from priste.calibration import search as search_module
+from priste.calibration.belief_search import BeliefSearch
+from priste.calibration.effort import Effort
+from priste.calibration.interior import Interior
+from priste.calibration.program import SolverError
+from priste.calibration.search import Search, weights
+from priste.checks import Array
+from priste.mechanisms import Mechanism
+from tests.oracles import joint_by_enumeration, rising_loss_over_edges
+
+GRID = Grid(3, 4)
+MOBILITY = Mobility.gaussian(GRID, sigma=1.0)
+EVENT = presence({0, 1}, [0, 1])
+EPSILON = 0.4
+PRIORS: list[Prior] = [NearPrior(MOBILITY.initial, 0.3), AnyPrior()]
+SILENT, NOISY = NoNoise(GRID), PlanarLaplace(GRID, 1.0)
+
+
+@pytest.fixture(autouse=True)
+def small_maps_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "_FIRST_OUTPUTS", 4)
+    monkeypatch.setattr(belief_search_module, "_ROUGH", (4, 8, 0.15))
+    monkeypatch.setattr(belief_search_module, "_OUTPUTS", (4, 6))
+    monkeypatch.setattr(belief_search_module, "_FAR", 10.0)  # whatever the loss
+    monkeypatch.setattr(belief_search_module, "_HOPELESS", 10.0)
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[CertifiedPlan | None]:
+    """The plans that a search for beliefs made."""
+    plans: list[CertifiedPlan | None] = []
+    plan = BeliefSearch.plan
+
+    def noted(search: BeliefSearch) -> CertifiedPlan | None:
+        plans.append(plan(search))
+        return plans[-1]
+
+    monkeypatch.setattr(BeliefSearch, "plan", noted)
+    return plans
+
+
+def first_step(prior: Prior, mechanism: Mechanism = SILENT) -> Situation:
+    guard = Protector(
+        MOBILITY, mechanism, Protect(EVENT, EPSILON), prior=prior, calibration=EveryOutput()
+    )
+    return guard.beginning().arrive().situation()
+
+
+def largest_loss(emission: Array, prior: Prior) -> float:
+    """The loss of the worst output of a first release, over all paths and edges."""
+    transitions, vertices = [MOBILITY.transition(0)], prior.vertices(GRID.n_cells)
+    a, not_a = np.array([joint_by_enumeration(EVENT, transitions, v, []) for v in vertices]).T
+    losses = []
+    for column in emission.T[emission.any(axis=0)]:
+        joint = [joint_by_enumeration(EVENT, transitions, v, [column]) for v in vertices]
+        b, d = np.array(joint).T
+        losses.append(rising_loss_over_edges(a, not_a, b, d))
+        losses.append(rising_loss_over_edges(not_a, a, d, b))
+    return max(losses)
+
+
+@pytest.mark.parametrize("mechanism", [SILENT, NOISY])
+@pytest.mark.parametrize("prior", PRIORS)
+def test_every_output_is_within_epsilon_by_enumeration(
+    prior: Prior, mechanism: Mechanism, planned: list[CertifiedPlan | None]
+) -> None:
+    plan = OptimalRemap(GRID.distances).plan(first_step(prior, mechanism))
+    assert planned == [plan]
+    spent = largest_loss(plan.emission, prior)
+    assert 0.9 * EPSILON < spent <= EPSILON
+    assert (plan.emission.sum(axis=1) == 1).all()
+
+
+def belief_search(situation: Situation) -> BeliefSearch:
+    cells = np.arange(GRID.n_cells)
+    return BeliefSearch(
+        Effort(1e-3, 100, None, 60.0),
+        situation,
+        weights(situation),
+        GRID.distances,
+        situation.mechanism.emission(),
+        cells,
+        cells,
+    )
+
+
+@pytest.mark.parametrize("mechanism", [SILENT, NOISY])
+@pytest.mark.parametrize("prior", PRIORS)
+def test_with_all_cells_it_comes_near_the_search_by_cuts(
+    prior: Prior, mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = first_step(prior, mechanism)
+    effort = Effort(1e-3, 300, GRID.n_cells, 60.0)
+    exact = Search(effort, now, GRID.distances)._by_cuts()
+    assert exact.expected_loss <= exact.bound * 1.002
+    monkeypatch.setattr("priste.calibration.odds_lines._WIDTH", 0.1)
+    monkeypatch.setattr("priste.calibration.odds_lines._MOST", 40)
+    monkeypatch.setattr(belief_search_module, "_MOVES", ())
+    search = belief_search(now)
+    rough = search._solve(search.ranked, GRID.n_cells, 0.1)
+    found = search._solve(search.ranked, GRID.n_cells, 1e-3, rough)
+    plan = search._planned(found)
+    assert exact.bound <= plan.expected_loss <= exact.expected_loss * 1.03
+    assert plan.bound <= exact.expected_loss
+
+
+def test_outputs_move_to_those_who_give_them() -> None:
+    search = belief_search(first_step(PRIORS[0]))
+    columns = np.zeros((12, 2))
+    columns[[0, 1, 2], 0] = 1.0
+    columns[11, 1] = 1.0
+    assert search._moved(columns, search.cost).tolist() == [1, 11]
+    search.possible = np.array([0, 10])
+    assert search._moved(columns, search.cost).tolist() == [0, 10]
+
+
+def test_a_group_never_mixes_those_who_speak_for_the_event_and_others() -> None:
+    search = belief_search(first_step(PRIORS[0]))
+    groups = search._groups(6)
+    assert groups.shape == (12, 6)
+    assert (groups.sum(axis=1) == 1).all()
+    speaks = search.bounds[0].central()[0] @ search.emission > 0
+    assert all(len(set(speaks[members > 0])) == 1 for members in groups.T)
+
+
+def test_secret_places_are_avoided(planned: list[CertifiedPlan | None]) -> None:
+    plan = OptimalRemap(GRID.distances, avoid_secret=True).plan(first_step(PRIORS[0]))
+    assert planned == [plan]
+    assert not plan.emission[:, [0, 1]].any()
+
+
+def test_a_finer_map_serves_where_outputs_are_far(
+    monkeypatch: pytest.MonkeyPatch, planned: list[CertifiedPlan | None]
+) -> None:
+    monkeypatch.setattr(belief_search_module, "_FAR", 0.0)
+    plan = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+    assert planned == [None]
+    assert largest_loss(plan.emission, PRIORS[0]) <= EPSILON
+
+
+def test_a_first_look_is_enough_where_nothing_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(belief_search_module, "_HOPELESS", 0.0)
+    solved: list[int] = []
+    solve = BeliefSearch._solve
+
+    def noted(search: BeliefSearch, outputs: Any, *rest: Any) -> Any:
+        solved.append(len(outputs))
+        return solve(search, outputs, *rest)
+
+    monkeypatch.setattr(BeliefSearch, "_solve", noted)
+    OptimalRemap(GRID.distances).plan(first_step(PRIORS[1]))
+    assert solved == [4]
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_a_solver_that_lies_is_not_believed(prior: Prior, monkeypatch: pytest.MonkeyPatch) -> None:
+    tells_all = property(lambda program: np.eye(program.n_rows, program.n_columns) + 1e-9)
+    monkeypatch.setattr(Interior, "columns", tells_all)
+    monkeypatch.setattr(belief_search_module, "repaired", lambda _, remap: remap)
+    plan = OptimalRemap(GRID.distances).plan(first_step(prior))
+    assert largest_loss(plan.emission, prior) <= EPSILON
+
+
+def test_a_solver_that_fails_leaves_what_was_found_or_the_search_to_cuts(
+    monkeypatch: pytest.MonkeyPatch, planned: list[CertifiedPlan | None]
+) -> None:
+    step, taken, allowed = Interior.step, list[Interior](), [0]
+
+    def failing(program: Interior) -> tuple[float, float]:
+        taken.append(program)
+        if taken.count(program) > allowed[0]:
+            raise SolverError("no more")
+        return step(program)
+
+    monkeypatch.setattr(Interior, "step", failing)
+    for allowed[0] in (0, 8):
+        plan = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+        assert largest_loss(plan.emission, PRIORS[0]) <= EPSILON
+        assert plan.expected_loss < 1.5
+    assert planned[-1] is plan
+    assert "the search ended" in plan.remark
+
+
+def test_time_that_is_up_is_told(planned: list[CertifiedPlan | None]) -> None:
+    plan = OptimalRemap(GRID.distances, time_limit=1e-9).plan(first_step(PRIORS[0]))
+    assert planned == [plan]
+    assert "the time was up" in plan.remark
+    assert largest_loss(plan.emission, PRIORS[0]) <= EPSILON
+
+
+def test_several_promises_are_kept_at_once(planned: list[CertifiedPlan | None]) -> None:
+    secrets = [Protect(EVENT, EPSILON), Protect(at({11}, 1), 0.2, sides="event")]
+    guard = Protector(
+        MOBILITY, SILENT, secrets, prior=PRIORS[0], calibration=OptimalRemap(GRID.distances)
+    )
+    plan = guard.plan()
+    assert planned == [plan]
+    assert isinstance(plan, CertifiedPlan)
+    assert guard.state.arrive().situation().forbidden_output(plan.emission) is None

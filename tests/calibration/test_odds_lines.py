@@ -1,0 +1,169 @@
+"""The lines of a promise to a set of beliefs, beside the condition on all pairs of vertices."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from priste import Grid, KnownPrior, Mobility, NoNoise, Protect, Protector, presence
+from priste.calibration import odds_lines
+from priste.calibration.bounds import Bound
+from priste.calibration.odds_lines import OddsLines
+from priste.checks import Array
+from tests.oracles import condition_over_all_pairs
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def random_bound(seed: int, *, both: bool = True) -> Bound:
+    """A promise to the hull of a few beliefs, for some of which the event is sure or impossible."""
+    random = np.random.default_rng(seed)
+    n_vertices, n_rows = random.integers(1, 6), random.integers(1, 6)
+    spread = random.choice([0.3, 3.0])
+    a = 1 / (1 + np.exp(-random.normal(-1, spread, n_vertices)))
+    kinds = random.random(n_vertices)
+    a = np.where(kinds < 0.1, 0.0, np.where(kinds > 0.9, 1.0, a))
+    true, false = (random.random((n_vertices, n_rows)) ** 2 for _ in range(2))
+    true *= a[:, None] / true.sum(axis=1, keepdims=True)
+    false *= (1 - a)[:, None] / false.sum(axis=1, keepdims=True)
+    return Bound(a, 1 - a, true, false, math.exp(random.uniform(0.05, 1.5)), both)
+
+
+def random_column(seed: int, n_rows: int) -> Array:
+    """A column that is more or less flat."""
+    random = np.random.default_rng(seed + 1)
+    return np.asarray(1 + random.uniform(0, 1) * random.uniform(-1, 1, n_rows) + 1e-3)
+
+
+def room(lines: OddsLines, column: Array) -> tuple[Array, Array]:
+    """The least and the largest μ that the lines leave to a column."""
+    rows = lines.rows(np.arange(lines.n_lines))
+    rest, slopes = rows[:, : lines.n_rows] @ column, rows[:, lines.n_rows :]
+    least, most = np.zeros(lines.n_mus), np.full(lines.n_mus, np.inf)
+    for line, mu in zip(*np.nonzero(slopes), strict=True):
+        edge = -rest[line] / slopes[line, mu]
+        if slopes[line, mu] < 0:
+            least[mu] = max(least[mu], edge)
+        else:
+            most[mu] = min(most[mu], edge)
+    alone = rest[~slopes.any(axis=1)]
+    if (alone > 0).any():
+        most[:] = -np.inf
+    return least, most
+
+
+def keeps_promise(bound: Bound, column: Array, factor: float) -> bool:
+    b, d = bound.true @ column, bound.false @ column
+    rises = condition_over_all_pairs(bound.a, bound.not_a, b, d, factor)
+    falls = condition_over_all_pairs(bound.not_a, bound.a, d, b, factor)
+    return rises and (falls or not bound.both)
+
+
+@settings(max_examples=300)
+@given(SEEDS, st.booleans())
+def test_a_column_that_keeps_all_lines_keeps_the_promise(seed: int, both: bool) -> None:
+    bound = random_bound(seed, both=both)
+    column, lines = random_column(seed, bound.true.shape[1]), OddsLines([bound])
+    least, most = room(lines, column)
+    if (least <= most).all():
+        assert keeps_promise(bound, column, bound.factor * (1 + 1e-9))
+
+
+@settings(max_examples=300)
+@given(SEEDS)
+def test_with_narrow_intervals_a_column_that_keeps_the_promise_keeps_all_lines(seed: int) -> None:
+    bound = random_bound(seed)
+    column = random_column(seed, bound.true.shape[1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(odds_lines, "_WIDTH", 0.05)
+        patch.setattr(odds_lines, "_MOST", 400)
+        lines = OddsLines([bound])
+    least, most = room(lines, column)
+    if keeps_promise(bound, column, bound.factor * math.exp(-0.05)):
+        assert (least <= most * (1 + 1e-9)).all()
+        best = np.where(np.isfinite(most), most, least)
+        ends = np.cumsum([side.n_intervals for side in lines.sides])
+        for mine in np.split(best, ends[:-1]):
+            assert (np.diff(mine) <= 1e-9 * mine[:-1] + 1e-15).all()  # μ never has to rise
+
+
+@settings(max_examples=100)
+@given(SEEDS)
+def test_the_excess_has_the_sign_of_the_line(seed: int) -> None:
+    bounds = [random_bound(seed), random_bound(seed)]
+    bounds[1] = replace(bounds[0], factor=1.1 * bounds[0].factor)
+    lines, random = OddsLines(bounds), np.random.default_rng(seed)
+    columns, mus = random.random((lines.n_rows, 3)), random.random((lines.n_mus, 3))
+    values = lines.rows(np.arange(lines.n_lines)) @ np.vstack([columns, mus])
+    excess = lines.excess(columns, mus).T
+    assert excess.shape == values.shape == (len(lines.vertex), 3)
+    assert (np.abs(excess) <= 1 + 1e-12).all()
+    clear = np.abs(values) > 1e-12
+    assert (np.sign(excess[clear]) == np.sign(values[clear])).all()
+    empty = ~lines.rows(np.arange(lines.n_lines)).any(axis=1)
+    assert (excess[empty] == -1).all()
+
+
+@settings(max_examples=200)
+@given(SEEDS)
+def test_any_prices_give_a_bound(seed: int) -> None:
+    bound = random_bound(seed)
+    lines, random = OddsLines([bound]), np.random.default_rng(seed)
+    n_rows, n_columns = lines.n_rows, int(random.integers(1, 5))
+    cost = random.random((n_rows, n_columns))
+    prices = random.random((lines.n_lines + len(lines.falls), n_columns)) ** 8
+    least = (cost + lines.price(prices)).min(axis=1).sum()
+    for share in (0.0, 0.1, 0.5, 0.9):
+        told = np.eye(n_columns)[random.integers(0, n_columns, n_rows)]
+        remap = share * told + (1 - share) * random.dirichlet(np.ones(n_columns))
+        if all(keeps_promise(bound, column, bound.factor) for column in remap.T):
+            assert (cost * remap).sum() >= least - 1e-9
+
+
+def test_the_numbers_of_a_column_of_ones_are_in_the_middle_of_what_is_left() -> None:
+    for seed in range(50):
+        lines = OddsLines([random_bound(seed)])
+        least, most = room(lines, np.ones(lines.n_rows))
+        middle = lines.middle()
+        inside = np.isfinite(most) & (most > 1e-2)
+        np.testing.assert_allclose(middle[inside], ((least + most) / 2)[inside], rtol=1e-9)
+        assert (middle > 0).all()
+        assert (middle >= least).all()
+
+
+def test_lines_of_one_past_are_the_cuts_of_the_promise() -> None:
+    grid = Grid(1, 5)
+    mobility = Mobility.gaussian(grid, 1.0)
+    guard = Protector(
+        mobility,
+        NoNoise(grid),
+        Protect(presence({0}, [1, 2]), 0.5),
+        prior=KnownPrior(mobility.initial),
+    )
+    now = guard.beginning().arrive().situation()
+    bound = Bound.of(now.protections[0], now.evidence[0], None)
+    lines = OddsLines([bound])
+    assert (lines.n_lines, lines.n_mus, len(lines.falls)) == (2, 2, 0)
+    rows = lines.rows(np.arange(2))
+    assert not rows[:, 5:].any()
+    for row, belief in zip(rows[:, :5], bound.extremes(), strict=True):
+        np.testing.assert_allclose(row / np.abs(row).max(), bound.cut(belief), atol=1e-12)
+
+
+def test_lines_say_that_numbers_never_rise() -> None:
+    bound = random_bound(3)
+    lines = OddsLines([bound])
+    sizes = [side.n_intervals for side in lines.sides]
+    assert len(lines.falls) == sum(size - 1 for size in sizes) > 0
+    rows = lines.rows(lines.falls)
+    assert not rows[:, : lines.n_rows].any()
+    falling = np.concatenate([np.arange(size, 0, -1.0) for size in sizes])
+    assert (rows[:, lines.n_rows :] @ falling == -1).all()
+
+
+def test_an_event_that_is_sure_or_impossible_needs_no_lines() -> None:
+    nothing = Bound(np.zeros(2), np.ones(2), np.zeros((2, 3)), np.ones((2, 3)), 2.0, both=True)
+    assert OddsLines([nothing]).sides == []
