@@ -42,7 +42,7 @@ SILENT, NOISY = NoNoise(GRID), PlanarLaplace(GRID, 1.0)
 
 @pytest.fixture(autouse=True)
 def small_maps_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "_FIRST_OUTPUTS", 4)
+    monkeypatch.setattr(search_module, "_MANY", 4)
     monkeypatch.setattr(belief_search_module, "_ROUGH", (4, 8, 0.15))
     monkeypatch.setattr(belief_search_module, "_OUTPUTS", (4, 6))
     monkeypatch.setattr(belief_search_module, "_FAR", 10.0)  # whatever the loss

@@ -9,16 +9,10 @@ from reproduction.verdicts import UNCHECKED
 from typer.testing import CliRunner
 
 from priste import PristeError
-from reproduction import run
-from tests.reproduction.test_run import TINY, one_figure
 
 
-def test_a_report_is_written_and_what_is_missing_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run, "FAST", TINY)
-    monkeypatch.setattr(run, "experiments", one_figure)
-    monkeypatch.setattr(run, "_measure_alone", lambda *_: None)
+@pytest.mark.usefixtures("one_curve")
+def test_a_report_is_written_and_what_is_missing_is_said(tmp_path: Path) -> None:
     options = ["--fast", "--out", str(tmp_path / "report")]
     ended = CliRunner().invoke(app, [*options, "--workers", "1"])
     assert ended.exit_code == 0, ended.output

@@ -33,13 +33,6 @@ def one_figure(mode: Mode, _people: int = 0) -> list[Experiment]:
     return [Experiment("one curve", early.shows, "time", (panel,), mode.over_time)]
 
 
-@pytest.fixture
-def one_curve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "FAST", TINY)
-    monkeypatch.setattr(run, "experiments", one_figure)
-    monkeypatch.setattr(run, "_measure_alone", lambda *_: None)
-
-
 @pytest.mark.usefixtures("one_curve")
 def test_a_reproduction_goes_on_where_it_was_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -47,6 +47,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "calibration/optimal": ("calibration/test_optimal.py",),
     "calibration/search": ("calibration/test_search.py", "calibration/test_optimal.py"),
     "calibration/shared_cuts": ("calibration/test_shared_cuts.py",),
+    "calibration/finish": ("calibration/test_finish.py", "calibration/test_search.py"),
+    "calibration/odds_lines": ("calibration/test_odds_lines.py",),
     "calibration/bounds": ("calibration/test_bounds.py",),
     "calibration/program": ("calibration/test_program.py",),
     "auditing/auditor": ("auditing/test_audit.py", "auditing/test_histories.py"),

@@ -37,10 +37,12 @@ class OptimalRemap:
     900 cells it is within 2 % of it, or within `gap` if that is more. For a set of priors
     cuts are added until what is certified is within `gap` of what no remap of that map can beat, or
     for `rounds` rounds; the map is then as coarse as the loss allows, unless `outputs` says how
-    many cells serve as outputs. The solver is never trusted: its result is repaired, rounded to
-    whole tickets and certified output by output. If that fails, or takes longer than `time_limit`
-    seconds, the best certified matrix is used, at worst that of `EveryOutput` or the same answer
-    from everywhere, and the private diary says so. Only then does a plan depend on the clock.
+    many cells serve as outputs. On more than 150 cells signals are grouped instead, and what is
+    certified is within 2 % of the best of that kind, or within `gap`. The solver is never trusted:
+    its result is repaired, rounded to whole tickets and certified output by output. If that fails,
+    or takes longer than `time_limit` seconds, the best certified matrix is used, at worst that of
+    `EveryOutput` or the same answer from everywhere, and the private diary says so. Only then does
+    a plan depend on the clock.
 
     `loss` is the distance, its square, 0 or 1 for the same cell or another, or a matrix of losses
     per true and released cell. The public belief is the mean of the mobility models', from their

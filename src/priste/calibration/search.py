@@ -19,6 +19,7 @@ from priste.checks import Array
 from priste.events import atoms
 
 _FIRST_OUTPUTS = 32
+_MANY = 150  # cells above which a search against sets of beliefs pays that takes seconds
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
 _ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
@@ -98,7 +99,7 @@ class Search:
 
     def _serves_beliefs(self) -> bool:
         """Tell whether a step is for `BeliefSearch`: a larger map, few promises that need it."""
-        is_large = len(self.possible) > _FIRST_OUTPUTS and self.effort.outputs is None
+        is_large = len(self.possible) > _MANY and self.effort.outputs is None
         return is_large and not self.is_linear and len(self.situation.evidence) <= FEW
 
     def _by_cuts(self) -> CertifiedPlan:
