@@ -19,6 +19,7 @@ from priste import (
     Protector,
     at,
     presence,
+    worst_case,
 )
 from priste.calibration import CertifiedPlan, Situation
 from priste.calibration import belief_search as belief_search_module
@@ -221,3 +222,25 @@ def test_several_promises_are_kept_at_once(planned: list[CertifiedPlan | None]) 
     assert planned == [plan]
     assert isinstance(plan, CertifiedPlan)
     assert guard.state.arrive().situation().forbidden_output(plan.emission) is None
+
+
+def test_it_is_never_worse_than_one_answer_for_all(
+    monkeypatch: pytest.MonkeyPatch, planned: list[CertifiedPlan | None]
+) -> None:
+    now = first_step(PRIORS[1])
+    wrong_way = property(lambda program: np.eye(program.n_rows, program.n_columns)[::-1] + 1e-9)
+    monkeypatch.setattr(Interior, "columns", wrong_way)
+    plan = OptimalRemap(GRID.distances).plan(now)
+    assert planned == [plan]
+    one_answer = search_module.same_answer(now, GRID.distances, "").expected_loss
+    assert plan.expected_loss <= one_answer * (1 + 1e-12)
+
+
+def test_a_plan_is_the_same_to_the_bit_however_many_cores_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plans = []
+    for cores in (1, 2, 3):
+        monkeypatch.setattr(worst_case, "CORES", cores)
+        plans.append(OptimalRemap(GRID.distances).plan(first_step(PRIORS[0], NOISY)).emission)
+    assert all((plan == plans[0]).all() for plan in plans)

@@ -128,7 +128,8 @@ class BeliefSearch:
             return np.eye(n_signals)
         best = self.cost.argmin(axis=1)
         far = self.losses[np.ix_(best, best)]
-        speaks = np.array([cut @ self.emission for b in self.bounds for cut in b.central()]).T
+        cuts = [cut @ self.emission for bound in self.bounds for cut in bound.central()]
+        speaks = np.array([np.zeros(n_signals), *cuts]).T
         groups = first_groups(far, self.weights @ self.emission, speaks, size)
         matrix = np.zeros((n_signals, len(groups)))
         for number, members in enumerate(groups):
@@ -157,7 +158,10 @@ class BeliefSearch:
             if before is not None:
                 nearest = int(np.argmin(self.losses[output, before.outputs]))
                 program.add(column, before.tight[nearest])
-        best, best_loss, stuck = None, np.inf, 0
+        totals = cost[:, outputs].sum(axis=0)
+        best = np.zeros((len(cost), len(outputs)))
+        best[:, int(np.argmin(totals))] = 1.0  # one answer for all
+        best_loss, least, stuck = float(totals.min()), 0.0, 0
         rounds, moves = min(self.effort.rounds, _ROUNDS), () if before is None else _MOVES
         for number in range(rounds):
             if number in moves:
@@ -169,8 +173,10 @@ class BeliefSearch:
             is_over = time.monotonic() > self.deadline
             try:
                 steps = program.step()
-            except SolverError:  # what was found so far is good as it is
-                is_over, steps = True, (0.0, 0.0)
+            except SolverError:
+                if number < _SETTLING:
+                    raise
+                is_over, steps = True, (0.0, 0.0)  # what was found so far is good as it is
             remap = np.maximum(program.columns, 0.0)
             remap /= remap.sum(axis=1, keepdims=True)
             reached = float((cost[:, outputs] * remap).sum())
@@ -184,8 +190,6 @@ class BeliefSearch:
                     best, best_loss = mended, loss
                 if is_last or best_loss <= least * (1 + gap):
                     break
-        if best is None:
-            raise SolverError("no remap was found")
         outputs = self._moved(best, cost)
         loss = float((cost[:, outputs] * best).sum())
         prices = scale * program.prices(lines.n_lines + len(lines.falls))
