@@ -96,13 +96,14 @@ def fine_bound(situation: Situation, losses: Array, rounds: int = 34, settling: 
     All cells are signals and outputs, odds have narrow intervals, and in the last rounds no lines
     are added, so that prices settle.
     """
-    odds_lines._WIDTH, before = 0.15, odds_lines._WIDTH
+    before = odds_lines._WIDTH, odds_lines._MOST
+    odds_lines._WIDTH, odds_lines._MOST = 0.15, 60
     emission = situation.mechanism.emission()
     cost = emission.T @ (weights(situation)[:, None] * losses)
     scale = float(cost.sum(axis=0).min())
     pairs = zip(situation.protections, situation.evidence, strict=True)
     lines = OddsLines([Bound.of(p, e, emission) for p, e in pairs])
-    odds_lines._WIDTH = before
+    odds_lines._WIDTH, odds_lines._MOST = before
     program = Interior(cost / scale, lines.middle(), lines.rows)
     for column in range(cost.shape[1]):
         program.add(column, lines.falls)
