@@ -230,9 +230,9 @@ def hostile_stream(
 
 def test_streams_after_which_beliefs_lie_far_apart_have_the_loss_that_fractions_say() -> None:
     """Any belief, five cells, moves that vary with the step, thirteen releases."""
-    random = np.random.default_rng(13)
+    random = np.random.default_rng(1)
     widest = 0
-    for _ in range(6):
+    for _ in range(3):
         transitions, columns = hostile_stream(random, 13)
         steps = {int(s) for s in random.integers(0, 13, 2)}
         exact = four_vectors_in_fractions({0, 1}, steps, transitions, columns)
