@@ -460,6 +460,20 @@ def presence_vectors(
     return *backwards([np.ones(n)] * len(told)), *backwards(told)
 
 
+def largest_loss_of_a_first_release(
+    event: Event, transition: Array, vertices: Array, emission: Array
+) -> float:
+    """The loss of the worst output of a first release, over all paths and edges."""
+    a, not_a = np.array([joint_by_enumeration(event, [transition], v, []) for v in vertices]).T
+    losses = []
+    for column in emission.T[emission.any(axis=0)]:
+        joint = [joint_by_enumeration(event, [transition], v, [column]) for v in vertices]
+        b, d = np.array(joint).T
+        losses.append(rising_loss_over_edges(a, not_a, b, d))
+        losses.append(rising_loss_over_edges(not_a, a, d, b))
+    return max(losses)
+
+
 # --- the best remap -----------------------------------------------------------------------------
 
 

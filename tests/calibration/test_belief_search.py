@@ -31,7 +31,7 @@ from priste.calibration.program import SolverError
 from priste.calibration.search import Search, weights
 from priste.checks import Array
 from priste.mechanisms import Mechanism
-from tests.oracles import joint_by_enumeration, rising_loss_over_edges
+from tests.oracles import largest_loss_of_a_first_release
 
 GRID = Grid(3, 4)
 MOBILITY = Mobility.gaussian(GRID, sigma=1.0)
@@ -72,16 +72,8 @@ def first_step(prior: Prior, mechanism: Mechanism = SILENT) -> Situation:
 
 
 def largest_loss(emission: Array, prior: Prior) -> float:
-    """The loss of the worst output of a first release, over all paths and edges."""
-    transitions, vertices = [MOBILITY.transition(0)], prior.vertices(GRID.n_cells)
-    a, not_a = np.array([joint_by_enumeration(EVENT, transitions, v, []) for v in vertices]).T
-    losses = []
-    for column in emission.T[emission.any(axis=0)]:
-        joint = [joint_by_enumeration(EVENT, transitions, v, [column]) for v in vertices]
-        b, d = np.array(joint).T
-        losses.append(rising_loss_over_edges(a, not_a, b, d))
-        losses.append(rising_loss_over_edges(not_a, a, d, b))
-    return max(losses)
+    vertices = prior.vertices(GRID.n_cells)
+    return largest_loss_of_a_first_release(EVENT, MOBILITY.transition(0), vertices, emission)
 
 
 @pytest.mark.parametrize("mechanism", [SILENT, NOISY])

@@ -32,7 +32,7 @@ from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import Array
 from priste.dyadic import dyadic
-from tests.oracles import joint_by_enumeration, rising_loss_over_edges
+from tests.oracles import largest_loss_of_a_first_release
 
 GRID = Grid(1, 4)
 MOBILITY = Mobility.gaussian(GRID, sigma=1.0)
@@ -63,16 +63,8 @@ def on_map(prior: Prior) -> OnMap:
 
 
 def largest_loss(emission: Array, prior: Prior) -> float:
-    """The loss of the worst output of a first release, over all paths and edges."""
-    transitions, vertices = [MOBILITY.transition(0)], prior.vertices(4)
-    a, not_a = np.array([joint_by_enumeration(EVENT, transitions, v, []) for v in vertices]).T
-    losses = []
-    for column in emission.T[emission.any(axis=0)]:
-        joint = [joint_by_enumeration(EVENT, transitions, v, [column]) for v in vertices]
-        b, d = np.array(joint).T
-        losses.append(rising_loss_over_edges(a, not_a, b, d))
-        losses.append(rising_loss_over_edges(not_a, a, d, b))
-    return max(losses)
+    transition, vertices = MOBILITY.transition(0), prior.vertices(4)
+    return largest_loss_of_a_first_release(EVENT, transition, vertices, emission)
 
 
 @pytest.mark.parametrize("prior", PRIORS)
