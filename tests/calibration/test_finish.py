@@ -39,3 +39,17 @@ def test_columns_with_the_same_output_are_one() -> None:
     halves = np.full((4, 2), 0.5)
     emission = certified(now, np.eye(4), halves, np.array([2, 2]), 4)
     assert emission.tolist() == np.eye(4)[[2] * 4].tolist()
+
+
+def test_one_column_that_nothing_mends_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = on_map(AnyPrior())
+    telling = np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [0, 0, 1.0]])
+    needs = iter([np.inf, 0.1, 0.1])
+    monkeypatch.setattr(Bound, "missing", lambda *_: next(needs))
+    np.testing.assert_allclose(repaired(place.bounds, telling), np.eye(3)[[0] * 4], atol=1e-8)
+
+
+def test_rows_are_scaled_to_one() -> None:
+    uneven = np.array([[1.0, 1.0], [2.0, 2.0], [0.5, 0.5], [3.0, 3.0]])
+    emission = certified(first_step(AnyPrior()), np.eye(4), uneven, np.array([0, 3]), 4)
+    assert emission.tolist() == [[0.5, 0.0, 0.0, 0.5]] * 4

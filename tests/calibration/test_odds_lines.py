@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from priste import Grid, KnownPrior, Mobility, NoNoise, Protect, Protector, presence
 from priste.calibration import odds_lines
 from priste.calibration.bounds import Bound
-from priste.calibration.odds_lines import OddsLines
+from priste.calibration.odds_lines import OddsLines, Side
 from priste.checks import Array
 from tests.oracles import condition_over_all_pairs
 
@@ -29,6 +29,8 @@ def random_bound(seed: int, *, both: bool = True) -> Bound:
     true, false = (random.random((n_vertices, n_rows)) ** 2 for _ in range(2))
     true *= a[:, None] / true.sum(axis=1, keepdims=True)
     false *= (1 - a)[:, None] / false.sum(axis=1, keepdims=True)
+    seen = random.uniform(0.5, 1.0, (n_vertices, 1))  # how likely releases so far are
+    true, false = true * seen, false * seen
     return Bound(a, 1 - a, true, false, math.exp(random.uniform(0.05, 1.5)), both)
 
 
@@ -128,10 +130,10 @@ def test_the_numbers_of_a_column_of_ones_are_in_the_middle_of_what_is_left() -> 
         lines = OddsLines([random_bound(seed)])
         least, most = room(lines, np.ones(lines.n_rows))
         middle = lines.middle()
-        inside = np.isfinite(most) & (most > 1e-2)
+        inside = np.isfinite(most) & (most > 1e-2) & (least <= most)
         np.testing.assert_allclose(middle[inside], ((least + most) / 2)[inside], rtol=1e-9)
         assert (middle > 0).all()
-        assert (middle >= least).all()
+        assert (middle >= least)[~np.isfinite(most)].all()
 
 
 def test_lines_of_one_past_are_the_cuts_of_the_promise() -> None:
@@ -167,3 +169,83 @@ def test_lines_say_that_numbers_never_rise() -> None:
 def test_an_event_that_is_sure_or_impossible_needs_no_lines() -> None:
     nothing = Bound(np.zeros(2), np.ones(2), np.zeros((2, 3)), np.ones((2, 3)), 2.0, both=True)
     assert OddsLines([nothing]).sides == []
+
+
+def slope_of(side: Side, vertex: int, one: float, sigma: float) -> float:
+    """How a line changes with μ: not at all if the vertex has these very odds."""
+    against, for_it = sigma * side.not_a[vertex], one * side.a[vertex]
+    if math.isclose(against, for_it, rel_tol=1e-12):
+        return 0.0
+    return float((against - for_it) * side.unit)
+
+
+def lines_one_by_one(lines: OddsLines) -> list[tuple[int, int, float, float, int, Array]]:
+    """Each line's side, μ, end of odds as a pair, vertex, and row, as they are written down."""
+    found, first = [], 0
+    for i, side in enumerate(lines.sides):
+        for k, (one, sigma) in side.corners():
+            for v in range(len(side.a)):
+                above, below = one * side.true[v], sigma * side.factor * side.false[v]
+                slope = slope_of(side, v, one, sigma)
+                row = np.zeros(lines.n_rows + lines.n_mus)
+                row[: lines.n_rows] = above - below
+                row[lines.n_rows + first + k] = slope
+                size = above.sum() + below.sum() + abs(slope)
+                found.append((i, first + k, one, sigma, v, row / size if size else row))
+        first += side.n_intervals
+    return found
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_rows_are_the_lines_one_by_one(seed: int) -> None:
+    bound = random_bound(seed)
+    lines = OddsLines([bound, replace(bound, factor=2 * bound.factor)])
+    expected = lines_one_by_one(lines)
+    assert len(expected) == lines.n_lines
+    order = np.random.default_rng(seed).permutation(lines.n_lines)
+    rows = lines.rows(order)
+    for row, number in zip(rows, order.tolist(), strict=True):
+        np.testing.assert_allclose(row, expected[number][-1], rtol=1e-12, atol=1e-15)
+    places = {(i, v) for i, _, _, _, v, _ in expected}
+    by_vertex = {(i, v, int(lines.vertex[n])) for n, (i, _, _, _, v, _) in enumerate(expected)}
+    assert len(by_vertex) == len(places) == len(set(lines.vertex.tolist()))
+
+
+def test_ends_of_odds_go_from_the_smallest_to_the_largest_in_equal_ratios() -> None:
+    for seed in range(60):
+        bound = random_bound(seed)
+        for side in OddsLines([bound]).sides:
+            assert (side.ends.max(axis=1) == 1).all()
+            with np.errstate(divide="ignore"):
+                odds, vertices = side.ends[:, 1] / side.ends[:, 0], side.a / side.not_a
+            assert odds[0] == pytest.approx(vertices.min(), rel=1e-9)
+            assert odds[-1] == pytest.approx(vertices.max(), rel=1e-9)
+            inner = np.log(odds[(odds > 0) & np.isfinite(odds)])
+            widths = np.diff(inner)
+            np.testing.assert_allclose(widths, widths[:1].repeat(len(widths)), rtol=1e-6)
+            assert (widths <= 0.3 + 1e-9).all() or len(widths) == 12
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_prices_add_up_to_a_belief_for_each_interval(seed: int) -> None:
+    lines, random = OddsLines([random_bound(seed)]), np.random.default_rng(seed)
+    prices = random.random((lines.n_lines + len(lines.falls), 2))
+    beliefs: dict[tuple[int, int], Array] = {}
+    for number, (i, mu, one, sigma, v, _) in enumerate(lines_one_by_one(lines)):
+        side = lines.sides[i]
+        size = one * side.true[v].sum() + sigma * side.factor * side.false[v].sum()
+        size += abs(slope_of(side, v, one, sigma))
+        before = side.ends[-2] if len(side.ends) > 1 else np.ones(2)  # where odds have no end
+        belief = beliefs.setdefault((i, mu), np.zeros((len(side.a), 2)))
+        belief[v] += (one or before.min()) * prices[number] / (size or 1.0)
+    expected = np.zeros((lines.n_rows, 2))
+    for (i, _), belief in beliefs.items():
+        side = lines.sides[i]
+        for column, mine in enumerate(belief.T):
+            if side.not_a @ mine > 0:
+                odds = (side.a @ mine) / (side.not_a @ mine)
+                cut = side.true.T @ mine - side.factor * odds * (side.false.T @ mine)
+                expected[:, column] += cut
+    np.testing.assert_allclose(lines.price(prices), expected, rtol=1e-9, atol=1e-12)

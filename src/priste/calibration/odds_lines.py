@@ -32,6 +32,7 @@ from priste.checks import Array
 
 _WIDTH = 0.3  # of an interval of odds, as a logarithm
 _MOST = 12  # intervals
+_ROUNDING = 1e-12  # relative
 Index = NDArray[np.intp]
 
 
@@ -64,6 +65,12 @@ class Side:
     def n_intervals(self) -> int:
         """How many intervals of odds there are, each with a number μ."""
         return max(len(self.ends) - 1, 1)
+
+    def slopes(self, one: float, sigma: float) -> Array:
+        """Return the factors of μ in the lines at an end: exactly 0 for a vertex of these odds."""
+        for_it, against = one * self.a, sigma * self.not_a
+        slopes = against - for_it
+        return np.where(np.abs(slopes) <= _ROUNDING * (against + for_it), 0.0, slopes) * self.unit
 
     def corners(self) -> list[tuple[int, Array]]:
         """Return the intervals and their ends, as lines are counted."""
@@ -127,7 +134,7 @@ class OddsLines:
         i, _, (one, sigma) = self._corners[corner]
         side = self.sides[i]
         size = one * side.true.sum(axis=1) + sigma * side.factor * side.false.sum(axis=1)
-        size += np.abs(one * side.a - sigma * side.not_a) * side.unit
+        size += np.abs(side.slopes(one, sigma))
         return np.where(size > 0, size, 1.0)
 
     def rows(self, lines: Index) -> Array:
@@ -141,9 +148,7 @@ class OddsLines:
             scale = 1 / self._scales(c)[v]
             found[here, : self.n_rows] = (one * scale)[:, None] * side.true[v]
             found[here, : self.n_rows] -= (sigma * side.factor * scale)[:, None] * side.false[v]
-            found[here, self.n_rows + mu] = (
-                (sigma * side.not_a[v] - one * side.a[v]) * side.unit * scale
-            )
+            found[here, self.n_rows + mu] = side.slopes(one, sigma)[v] * scale
         for row in np.flatnonzero(lines >= self.n_lines).tolist():
             before, after = self._falls[lines[row] - self.n_lines]
             found[row, self.n_rows + before], found[row, self.n_rows + after] = -1.0, 1.0
@@ -161,7 +166,7 @@ class OddsLines:
         ]
         for c, (i, mu, (one, sigma)) in enumerate(self._corners):
             side, (b, d) = self.sides[i], joint[i]
-            slope = mus[mu][:, None] * ((sigma * side.not_a - one * side.a) * side.unit)
+            slope = mus[mu][:, None] * side.slopes(one, sigma)
             above, below = one * b, sigma * d
             size = above + below + np.abs(slope)
             above -= below
@@ -176,7 +181,7 @@ class OddsLines:
         least, most = np.zeros(self.n_mus), np.full(self.n_mus, np.inf)
         for i, mu, (one, sigma) in self._corners:
             side = self.sides[i]
-            slope = (sigma * side.not_a - one * side.a) * side.unit
+            slope = side.slopes(one, sigma)
             rest = sigma * side.factor * side.false.sum(axis=1) - one * side.true.sum(axis=1)
             up, down = slope > 0, slope < 0
             most[mu] = min(most[mu], (rest[up] / slope[up]).min(initial=np.inf))
