@@ -103,8 +103,10 @@ def test_the_demo_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_signal_that_compiled_code_hands_on_is_still_a_signal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    handed_on = SystemError("returned a result with an exception set")
+    handed_on.__cause__ = Interrupted(15)
     with pytest.raises(SystemExit) as end, clear_errors():
-        raise SystemError("returned a result with an exception set") from Interrupted(15)
+        raise SystemError("returned a result with an exception set") from handed_on
     assert end.value.code == 128 + signal.SIGTERM
     assert "ended by SIGTERM" in capsys.readouterr().err
     with pytest.raises(SystemError), clear_errors():

@@ -108,8 +108,10 @@ def clear_errors() -> Iterator[None]:
         with interruptible():
             yield
     except (Interrupted, SystemError) as error:
-        cause = error.__cause__ if isinstance(error, SystemError) else error
-        if not isinstance(cause, Interrupted):  # compiled code may hand a signal on as its cause
+        cause: BaseException | None = error
+        while isinstance(cause, SystemError):  # as which compiled code hands a signal on, and again
+            cause = cause.__cause__
+        if not isinstance(cause, Interrupted):
             raise
         note(f"priste: ended by {signal.Signals(cause.number).name}; no file is half written")
         sys.exit(SIGNALLED + cause.number)
