@@ -35,12 +35,13 @@ LARGE = 900
 _FIRST = 0.06  # groups to begin with, of all cells
 _LEAST_GROUPS = 300  # to begin with, or all cells
 _MOST = 3000  # groups
-_GROWTH = 1.6  # from round to round
-_LAST_GROWTH = 1.2  # near the end
+_FIRST_GROWTH = 1.6  # from the first round to the second: little is known of where to part
+_GROWTH = (1.08, 1.6)  # later, at least and at most
 _NEAR_ENOUGH = 0.02  # how near the bound a remap has to be
+_AIM = 0.7  # of how near it has to be: what the next round is meant to reach
 _OF_PROGRAM = 3e-3  # how near its optimum the program of the groups is solved
 _LEAST_SHARE = 1e-6  # of an even share of a group, that each of its outputs has
-_WORTH_RISING = 0.3  # how far from a good bound a remap is: it pays to make it better
+_WORTH_RISING = 0.1  # how far from a good bound a remap is: it pays to make it better
 _OF_THE_MASS = 0.99  # that those have who matter
 _HEAVY = 0.1  # the share of the mass that much is
 _BUMPS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # lent to all if rounding hurts
@@ -137,7 +138,7 @@ class GroupedSearch:
             if time.monotonic() > self.deadline:
                 early = "the time was up"
                 break
-            growth = _GROWTH if remap.loss > bound * (1 + 5 * self.gap) else _LAST_GROWTH
+            growth = _FIRST_GROWTH if used is None else self._growth(remap.loss, bound)
             most = min(_MOST, int(growth * len(groups)))
             score = on.score(remap, prices, paid)
             parted, parent = split(groups, self.far, ratio, score, most)
@@ -161,6 +162,12 @@ class GroupedSearch:
                 return self.market.risen(prices, paid)
             tried.append((prices, paid))
         return max(tried, key=lambda each: float(each[1].sum()))
+
+    def _growth(self, loss: float, bound: float) -> float:
+        """Return how many times as many groups to have: the gap falls with their fourth power."""
+        least, most = _GROWTH
+        missing = (loss / bound - 1) / (_AIM * self.gap) if bound > 0 else np.inf
+        return float(np.clip(missing**0.25, least, most))
 
     def _enough(self, bound: float) -> float:
         """Return the loss that is near enough to a bound, or next to nothing."""

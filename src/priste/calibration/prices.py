@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from priste import worst_case
 from priste.checks import Array
 
-_BLOCK = 256  # outputs that are looked at together: they stay in the cache
+_BLOCK = 2048  # outputs that are looked at together: they stay in the cache
 _WORTH_SHARING = 500  # signals or outputs before a second thread pays
 
 
@@ -136,6 +136,7 @@ def _find_multiples(
     price = np.empty(_BLOCK)
     for start in range(first, last, _BLOCK):
         n = min(_BLOCK, last - start)
+        low, high = least[start : start + n], most[start : start + n]
         for j in rows:
             price[:n] = 0.0
             for c in range(len(ways)):
@@ -145,11 +146,10 @@ def _find_multiples(
             for k in range(n):
                 multiple = (paid[j] - weights[j] * losses[j, start + k]) / price[k]
                 # a price of 0 cannot make up for anything: infinite, or nothing to make up for
-                rises = price[k] >= 0
-                if rises and multiple > least[start + k]:
-                    least[start + k] = multiple
-                if not rises and multiple < most[start + k]:
-                    most[start + k] = multiple
+                at_least = multiple if price[k] >= 0 else -np.inf
+                at_most = np.inf if price[k] >= 0 else multiple
+                low[k] = at_least if at_least > low[k] else low[k]  # never where it is undefined
+                high[k] = at_most if at_most < high[k] else high[k]
 
 
 @njit(cache=True, nogil=True)
