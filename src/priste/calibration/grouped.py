@@ -35,8 +35,7 @@ LARGE = 900
 _FIRST = 0.06  # groups to begin with, of all cells
 _LEAST_GROUPS = 300  # to begin with, or all cells
 _MOST = 3000  # groups
-_FIRST_GROWTH = 1.6  # from the first round to the second: little is known of where to part
-_GROWTH = (1.08, 1.6)  # later, at least and at most
+_GROWTH = (1.08, 1.6)  # from round to round, at least and at most
 _NEAR_ENOUGH = 0.02  # how near the bound a remap has to be
 _AIM = 0.7  # of how near it has to be: what the next round is meant to reach
 _OF_PROGRAM = 3e-3  # how near its optimum the program of the groups is solved
@@ -138,8 +137,7 @@ class GroupedSearch:
             if time.monotonic() > self.deadline:
                 early = "the time was up"
                 break
-            growth = _FIRST_GROWTH if used is None else self._growth(remap.loss, bound)
-            most = min(_MOST, int(growth * len(groups)))
+            most = min(_MOST, int(self._growth(remap.loss, bound) * len(groups)))
             score = on.score(remap, prices, paid)
             parted, parent = split(groups, self.far, ratio, score, most)
             if len(parted) == len(groups) or len(groups) >= _MOST:
