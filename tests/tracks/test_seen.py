@@ -30,7 +30,13 @@ def test_days_in_a_row_are_one_stretch_in_the_zone_of_the_model() -> None:
 
 def test_users_are_kept_if_the_table_names_them() -> None:
     table = city.days(0, 2).assign(user=["b", "a"] * 24)
-    assert seen_in(table, city.ZONE)[USERS] == ["a", "b"]
+    both = ["2024-05-06/2024-05-07"]
+    assert seen_in(table, city.ZONE)[USERS] == {"a": both, "b": both}
+    first = pd.concat([city.days(0, 2).assign(user="b"), city.days(1, 4).assign(user="a")])
+    assert seen_in(first, city.ZONE) == {
+        DAYS: ["2024-05-06/2024-05-09"],
+        USERS: {"a": ["2024-05-07/2024-05-09"], "b": ["2024-05-06/2024-05-07"]},
+    }
     many = pd.DataFrame({"time": table["time"].iloc[0], "user": range(2000)})
     assert USERS not in seen_in(many, city.ZONE)
 
@@ -47,7 +53,7 @@ def test_a_model_keeps_it_in_its_file(tmp_path: Path) -> None:
     back = load_model(tmp_path / "m.npz")
     assert back.provenance == model.provenance
     assert back.provenance[DAYS] == ["2024-05-06/2024-05-08"]
-    assert back.provenance[USERS] == ["a"]
+    assert back.provenance[USERS] == {"a": ["2024-05-06/2024-05-08"]}
 
 
 @pytest.mark.parametrize(
@@ -61,9 +67,12 @@ def test_a_model_keeps_it_in_its_file(tmp_path: Path) -> None:
         {DAYS: [["2024-05-06", "2024-05-08"]]},
         {DAYS: ["2024-05-06/2024-05-08"] * 10_001},
         {USERS: "a"},
-        {USERS: [3]},
-        {USERS: ["\x07"]},
-        {USERS: ["a"] * 1_001},
+        {USERS: ["a"]},
+        {USERS: {"a": "2024-05-06/2024-05-08"}},
+        {USERS: {"a": ["2024-05-09/2024-05-08"]}},
+        {USERS: {"a": ["2024-05-06/2024-05-08"] * 10_001}},
+        {USERS: {"\x07": []}},
+        {USERS: {f"{number}": [] for number in range(1_001)}},
         {"other": ["a"]},
     ],
 )
@@ -81,9 +90,18 @@ def test_only_the_days_of_the_same_person_or_of_nobody_known_count() -> None:
     both = ["2024-05-08", "2024-05-11"]
     assert days_seen({DAYS: ranges}, first, last, None) == both
     assert days_seen({DAYS: ranges}, first, last, "a") == both
-    assert days_seen({DAYS: ranges, USERS: ["a", "b"]}, first, last, "a") == both
-    assert days_seen({DAYS: ranges, USERS: ["a", "b"]}, first, last, None) == both
-    assert days_seen({DAYS: ranges, USERS: ["b"]}, first, last, "a") == []
+    together = {DAYS: ranges, USERS: {"a": ranges, "b": ranges}}
+    assert days_seen(together, first, last, "a") == both
+    assert days_seen(together, first, last, None) == both
+    assert days_seen({DAYS: ranges, USERS: {"b": ranges}}, first, last, "a") == []
+    in_turn = {DAYS: ranges, USERS: {"a": ranges[:1], "b": ranges[1:]}}
+    assert days_seen(in_turn, first, last, "a") == both[:1]
+    assert days_seen(in_turn, first, last, "b") == both[1:]
+    assert days_seen(in_turn, first, last, "c") == []
+    assert days_seen(in_turn, first, last, None) == both
+    unclaimed = {DAYS: ranges, USERS: {"b": ranges[:1]}}
+    assert days_seen(unclaimed, first, last, "a") == both[1:]
+    assert days_seen({USERS: {"a": ranges}}, first, last, "a") == both
     assert days_seen({DAYS: ranges}, date(2024, 5, 9), date(2024, 5, 10), None) == []
     assert days_seen({}, first, last, "a") == []
 
@@ -107,4 +125,5 @@ def test_other_people_may_have_taught_the_model() -> None:
     track = protect_track(one.assign(user="a"), model, streams.events())
     assert not any("learned" in caveat for caveat in track.certificate.caveats)
     with pytest.raises(TrackError, match="learned from days"):
-        protect_track(one.assign(user="b"), model, streams.events())
+        protect_track(one.assign(user="c"), model, streams.events())
+    protect_track(one.assign(user="b"), model, streams.events())  # who taught it other days

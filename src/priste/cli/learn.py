@@ -173,7 +173,7 @@ def fit(
     say(f"fitted to {len(table):,} fixes, {result['days']}: {result['moves']:,} moves")
     _say_choice(model)
     users = model.provenance.get(USERS)
-    whose = f", of {listing(users)}" if users else ""
+    whose = f", of {listing(list(users))}" if users else ""
     seen = listing([each.replace("/", " to ") for each in model.provenance[DAYS]], 3)
     say(f"it has seen {seen}{whose}, so it cannot protect these days: fit another for them")
     unseen = model.provenance["cells never left"]

@@ -235,7 +235,7 @@ def _on_the_map(table: pd.DataFrame, place: LocalMap, length: pd.Timedelta) -> f
 
 def _seen(
     table: pd.DataFrame, others: "pd.DataFrame | Model | None", time_zone: str
-) -> dict[str, list[str]]:
+) -> dict[str, Any]:
     """Return the days that a model has seen; whose they were only if both sources say so."""
     if others is None:
         return seen_in(table, time_zone)

@@ -1,6 +1,6 @@
 """Which days, and whose, a model was learned from: it must not have seen what it protects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
@@ -20,51 +20,70 @@ SEEN_CAVEAT = (
 )
 
 
-def seen_in(table: pd.DataFrame, time_zone: str) -> dict[str, list[str]]:
-    """Return the days of a table as ranges such as "2024-05-06/2024-05-09", and its users.
+def seen_in(table: pd.DataFrame, time_zone: str) -> dict[str, Any]:
+    """Return the days of a table as ranges such as "2024-05-06/2024-05-09", and those of each user.
 
     A table without users says nothing about whose it is, nor does one with very many.
     """
     local = table["time"].dt.tz_convert(time_zone).dt.tz_localize(None).dt.normalize()
-    days = sorted(day.date() for day in local.unique())
-    found = {DAYS: ["/".join(map(str, each)) for each in _stretches(days)]}
-    if "user" in table and table["user"].nunique() <= MAX_NAMED:
-        found[USERS] = sorted(map(str, table["user"].unique()))
+    days = {day.date() for day in local.unique()}
+    if "user" not in table:
+        return _written(days, None)
+    by_user = local.groupby(table["user"].map(str)).unique()
+    return _written(days, {user: {day.date() for day in found} for user, found in by_user.items()})
+
+
+def both_seen(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the days and users of two provenances together; users only if both name theirs."""
+    days = _days(stretches_of(one)) | _days(stretches_of(other))
+    mine, theirs = users_of(one), users_of(other)
+    if mine is None or theirs is None:
+        return _written(days, None)
+    both = mine.keys() | theirs.keys()
+    return _written(
+        days, {user: _days(mine.get(user, [])) | _days(theirs.get(user, [])) for user in both}
+    )
+
+
+def _written(days: set[date], by_user: Mapping[str, set[date]] | None) -> dict[str, Any]:
+    """Return days as a provenance names them; those of each user if these are not too many."""
+    found: dict[str, Any] = {DAYS: _ranges(days, MAX_DAY_RANGES)}
+    if by_user is not None and len(by_user) <= MAX_NAMED:
+        most = MAX_DAY_RANGES // max(len(by_user), 1)
+        found[USERS] = {user: _ranges(by_user[user], most) for user in sorted(by_user)}
     return found
 
 
-def both_seen(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the days and users of two provenances together; users only if both name theirs."""
-    days = {
+def _days(stretches: Iterable[tuple[date, date]]) -> set[date]:
+    """Return all days of some stretches."""
+    return {
         first + timedelta(days=d)
-        for provenance in (one, other)
-        for first, last in stretches_of(provenance)
+        for first, last in stretches
         for d in range((last - first).days + 1)
     }
-    found = {DAYS: ["/".join(map(str, each)) for each in _stretches(sorted(days))]}
-    users = [users_of(provenance) for provenance in (one, other)]
-    named = None if None in users else sorted({user for each in users for user in each or ()})
-    return found if named is None or len(named) > MAX_NAMED else found | {USERS: named}
 
 
-def _stretches(days: Sequence[date]) -> list[tuple[date, date]]:
+def _ranges(days: Iterable[date], most: int) -> list[str]:
     """Return days in a row as their first and last; many single days make coarser stretches."""
-    apart = 1
+    ordered, apart = sorted(days), 1
     while True:
         found: list[tuple[date, date]] = []
-        for day in days:
+        for day in ordered:
             if found and day - found[-1][1] <= timedelta(days=apart):
                 found[-1] = found[-1][0], day
             else:
                 found.append((day, day))
-        if len(found) <= MAX_DAY_RANGES:
-            return found
+        if len(found) <= most:
+            return ["/".join(map(str, each)) for each in found]
         apart *= 2
 
 
 def stretches_of(provenance: Mapping[str, Any]) -> list[tuple[date, date]]:
     """Return the stretches of days of a provenance, checked; none if it names none."""
-    ranges = provenance.get(DAYS, [])
+    return _checked_stretches(provenance.get(DAYS, []))
+
+
+def _checked_stretches(ranges: object) -> list[tuple[date, date]]:
     if not isinstance(ranges, list):
         raise ModelFileError(f"the days of a model are a list, got {shown(ranges)}")
     at_most(len(ranges), MAX_DAY_RANGES, "the stretches of days", "use fewer", ModelFileError)
@@ -83,15 +102,18 @@ def _stretch(text: object) -> tuple[date, date]:
     return first, last
 
 
-def users_of(provenance: Mapping[str, Any]) -> list[str] | None:
-    """Return the users of a provenance, checked; None if it does not say whose data it was."""
+def users_of(provenance: Mapping[str, Any]) -> dict[str, list[tuple[date, date]]] | None:
+    """Return the days of each user as stretches, checked; None if it does not say whose."""
     users = provenance.get(USERS)
     if users is None:
         return None
-    if not isinstance(users, list):
-        raise ModelFileError(f"the users of a model are a list, got {shown(users)}")
+    if not isinstance(users, dict):
+        raise ModelFileError(f"the users of a model have their days each, got {shown(users)}")
     at_most(len(users), MAX_NAMED, "the users of a model", "use fewer", ModelFileError)
-    return [checked(user, "a user", ModelFileError) for user in users]
+    return {
+        checked(user, "a user", ModelFileError): _checked_stretches(ranges)
+        for user, ranges in users.items()
+    }
 
 
 def days_seen(
@@ -99,16 +121,18 @@ def days_seen(
 ) -> list[str]:
     """Return the protected days, from `first` to `last`, that a model was learned from.
 
-    None, if it is known that they are those of other people.
+    Those of other people do not count: days that a provenance has for somebody else alone.
     """
-    users = users_of(provenance)
-    if user is not None and users is not None and user not in users:
-        return []
-    found: set[date] = set()
-    for begin, end in stretches_of(provenance):
-        begin, end = max(begin, first), min(end, last)
-        found |= {begin + timedelta(days=d) for d in range((end - begin).days + 1)}
-    return [str(day) for day in sorted(found)]
+
+    def inside(stretches: Iterable[tuple[date, date]]) -> set[date]:
+        return _days((max(begin, first), min(end, last)) for begin, end in stretches)
+
+    users, seen = users_of(provenance) or {}, inside(stretches_of(provenance))
+    if user is not None:
+        mine = inside(users.get(user, []))
+        seen -= set().union(*(inside(stretches) for stretches in users.values())) - mine
+        seen |= mine
+    return [str(day) for day in sorted(seen)]
 
 
 def refuse_seen(
