@@ -47,7 +47,7 @@ def _page(delivered: Delivered) -> str:
     sections += ["<h2>Where the fixes went</h2>", table(("", ""), told.account.rows())]
     if delivered.notes:
         notes = "".join(f"<li>{escape(note)}</li>" for note in delivered.notes)
-        sections.append(f"<h2>What was recognised in the files</h2><ul>{notes}</ul>")
+        sections.append(f"<h2>What was noticed in the files</h2><ul>{notes}</ul>")
     body = f"<p>PriSTE, run {delivered.run}</p>{_WARNING}{''.join(sections)}"
     title = "PriSTE: many people"
     return document(title, "Many people, protected", body, f"priste {__version__}")

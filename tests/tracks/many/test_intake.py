@@ -19,7 +19,7 @@ def part_of(user: str) -> int:
 
 
 def laid(paths: list[Path], target: Path, reading: Reading | None = None) -> pd.DataFrame:
-    rows, _ = lay_out_by_part(paths, reading or Reading(), part_of, target)
+    rows = lay_out_by_part(paths, reading or Reading(), part_of, target).rows
     tables = {part: laid_out(target, part) for part in range(3)}
     assert {part: len(table) for part, table in tables.items() if len(table)} == rows
     for part, table in tables.items():

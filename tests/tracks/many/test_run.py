@@ -234,9 +234,13 @@ def test_people_may_have_events_of_their_own(desk: Path) -> None:
     (events / "person 0.toml").write_text(streams.EVENTS.replace("treatment", "visit"))
     done = protect_many(desk / "fixes.parquet", city.model(), events, desk / "a", workers=1)
     assert (done.told.released, done.told.n_refused) == (1, 5)
-    (events / "everyone.toml").write_text(streams.EVENTS)
+    assert done.notes == ()
+    for name in ("everyone", "Person 1", "person 9"):
+        (events / f"{name}.toml").write_text(streams.EVENTS)
     done = protect_many(desk / "fixes.parquet", city.model(), events, desk / "b", workers=1)
     assert done.told.released == 6
+    assert len(done.notes) == 1
+    assert "nobody with fixes in this run is called Person 1, person 9, as 2 of" in done.notes[0]
     assert "visit" in certificates_of(done.folder, "person 0")[0]
     assert "visit" not in certificates_of(done.folder, "person 1")[0]
 

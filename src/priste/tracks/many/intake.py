@@ -8,7 +8,7 @@ import hashlib
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,15 +81,23 @@ def parts_for(paths: Sequence[Path]) -> int:
     return min(max(rows // FIXES_OF_A_PART, FEWEST_PARTS), MOST_PARTS)
 
 
+class LaidOut(NamedTuple):
+    """How many fixes there are in each part, remarks on the files, and whose fixes they are."""
+
+    rows: dict[int, int]
+    notes: list[str]
+    people: Set[str]
+
+
 def lay_out_by_part(
     paths: Sequence[Path], reading: Reading, part_of: Callable[[str], int], target: Path
-) -> tuple[dict[int, int], list[str]]:
-    """Write the fixes of all files to `target`, by part; return their numbers, and remarks."""
+) -> LaidOut:
+    """Write the fixes of all files to `target`, by part."""
     rows: Counter[int] = Counter()
     notes: dict[str, None] = {}
+    known: dict[str, int] = {}
 
     def batches() -> Iterator[pa.RecordBatch]:
-        known: dict[str, int] = {}
         first = 0
         for table in _tables(paths, reading):
             notes.update(dict.fromkeys(table.attrs.get(NOTES, [])))
@@ -115,7 +123,7 @@ def lay_out_by_part(
         max_open_files=256,
         use_threads=False,
     )
-    return dict(rows), list(notes)
+    return LaidOut(dict(rows), list(notes), known.keys())
 
 
 def laid_out(target: Path, part: int) -> pd.DataFrame:

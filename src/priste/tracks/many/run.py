@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from priste.tracks.many.intake import (
     lay_out_by_part,
     parts_for,
 )
+from priste.tracks.many.part import EVERYONE
 from priste.tracks.many.told import Told, together
 from priste.tracks.model import Model
 from priste.tracks.recipe import Recipe
@@ -41,7 +43,7 @@ class Delivered:
     run: int
     told: Told
     notes: tuple[str, ...] = ()
-    """What was recognised in the files."""
+    """What was noticed in the files."""
 
     def __repr__(self) -> str:
         told = self.told
@@ -205,14 +207,15 @@ def _run(job: Job, paths: list[Path], events: Path, history: Path | None, readin
     number = len(runs) + 1
     with job.new_run(number) as new:
         named = _copied_events(events, new / "events")
-        rows, notes = lay_out_by_part(paths, reading, job.part_of, new / "fixes")
-        if not rows:
+        found = lay_out_by_part(paths, reading, job.part_of, new / "fixes")
+        if not found.rows:
             raise TrackError(f"{listing([path.name for path in paths])} holds no fixes")
+        notes = [*found.notes, *([] if named else _unmet(new / "events", found.people))]
         if history is not None:
             lay_out_by_part([history], reading, job.part_of, new / "history")
         began = datetime.now(UTC).isoformat(timespec="seconds")
-        said = {"inputs": inputs, "began": began, "events": named, "rows": rows, "notes": notes}
-        Run(job, number).write(new, said)
+        said = {"inputs": inputs, "began": began, "events": named}
+        Run(job, number).write(new, {**said, "rows": found.rows, "notes": notes})
     made = Run(job, number)
     if made.said["inputs"] != inputs:
         raise TrackError(f"another run began in {job.folder} at the same time; run this again")
@@ -250,6 +253,18 @@ def _copied_events(source: Path, target: Path) -> str | None:
                 )
             _copy(source.parent / beside, target / beside)
     return source.name
+
+
+def _unmet(events: Path, people: Set[str]) -> list[str]:
+    """Return a remark on events of people who have no fixes: their names may be misspelt."""
+    names = {unicodedata.normalize("NFC", each.stem) for each in events.glob("*.toml")}
+    unmet = sorted(names - people - {Path(EVERYONE).stem})
+    if not unmet:
+        return []
+    return [
+        f"nobody with fixes in this run is called {listing(unmet)}, as {len(unmet)} of the events "
+        f"files are: a name that is misspelt protects nobody"
+    ]
 
 
 def _copy(source: Path, target: Path) -> None:
