@@ -35,6 +35,7 @@ LARGE = 900
 _FIRST = 0.06  # groups to begin with, of all cells
 _LEAST_GROUPS = 300  # to begin with, or all cells
 _MOST = 3000  # groups
+_BLOCK = 256  # rows of a matrix that are looked at together
 _GROWTH = (1.08, 1.6)  # from round to round, at least and at most
 _NEAR_ENOUGH = 0.02  # how near the bound a remap has to be
 _AIM = 0.7  # of how near it has to be: what the next round is meant to reach
@@ -91,7 +92,9 @@ class GroupedSearch:
         ]
         cuts = np.array([b.cut(belief) for b in bounds for belief in b.extremes()]).T
         cuts = cuts / np.maximum(np.abs(cuts).sum(axis=0), 1e-300)
-        self.own: Index = costs.argmin(axis=1)
+        # block by block: numpy would copy a matrix that cannot be written to as a whole
+        blocks = np.array_split(costs, len(costs) // _BLOCK + 1)
+        self.own: Index = np.concatenate([block.argmin(axis=1) for block in blocks])
         need = total(cuts, self.own, len(outputs))
         self.market = Market(weights, costs, cuts, need)
         self.own_cost = weights * costs[np.arange(len(costs)), self.own]
