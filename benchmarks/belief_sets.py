@@ -27,6 +27,7 @@ from priste import (
     presence,
 )
 from priste.calibration import CertifiedPlan, Situation, odds_lines
+from priste.calibration.belief_search import BROKEN, add_broken
 from priste.calibration.bounds import Bound
 from priste.calibration.interior import Interior
 from priste.calibration.odds_lines import OddsLines
@@ -111,20 +112,10 @@ def fine_bound(situation: Situation, losses: Array, rounds: int = 34, settling: 
     with blas().limit(limits=1, user_api="blas"):
         for number in range(rounds + settling):
             if number < rounds:
-                add_broken(program, lines)
+                add_broken(program, lines, BROKEN, 20)
+                program.drop(0.15, lines.n_lines)
             program.step()
             if number >= rounds:
                 prices = program.prices(lines.n_lines + len(lines.falls))
                 best = max(best, float((cost / scale + lines.price(prices)).min(axis=1).sum()))
     return scale * best
-
-
-def add_broken(program: Interior, lines: OddsLines) -> None:
-    excess = lines.excess(program.columns, program.mus)
-    for column, (block, mine) in enumerate(zip(program.blocks, excess, strict=True)):
-        mine[block.lines[block.lines < lines.n_lines]] = -np.inf
-        broken = np.flatnonzero(mine > 1e-3)
-        worst = broken[np.argsort(-mine[broken], kind="stable")]
-        _, chosen = np.unique(lines.vertex[worst], return_index=True)
-        program.add(column, worst[np.sort(chosen)[:20]])
-    program.drop(0.15, lines.n_lines)

@@ -39,10 +39,11 @@ _GROUPS = (200, 170, 140, 110, 80)  # of signals, the first that are not too muc
 _WORK = 5.5e8  # that a round may be, in products of numbers
 _ROUNDS = 30  # of the search from inside
 _MOVES = (6, 9, 12, 15)  # rounds after which outputs move to where those who give them are
-_ALMOST_BROKEN = -0.3  # how far from being broken lines may be that columns begin with, relative
-_BROKEN = 1e-3  # how far lines must be broken to be added, relative
+BROKEN = 1e-3
+"""How far lines must be broken to be added, relative."""
 _TIGHT = 0.05  # lines that matter to a column have less slack than this, relative
-_FIRST, _MORE = 40, 15  # lines that a column is given at first, and later, at a time
+_AT_FIRST = (-0.3, 40)  # columns begin with lines that they nearly break, and as many
+_MORE = 15  # lines that a column is given at a time later
 _SETTLING = 6  # rounds before lines are dropped
 _BEYOND = 0.15  # how far from being broken lines are that are dropped, relative
 _STUCK = 1e-2  # a step that goes no further, both ways
@@ -167,7 +168,7 @@ class BeliefSearch:
             if number in moves:
                 outputs = self._moved(program.columns, cost)
                 program.reprice(cost[:, outputs] / scale)
-            _add_broken(program, lines, first=number == 0)
+            add_broken(program, lines, *(_AT_FIRST if number == 0 else (BROKEN, _MORE)))
             if number >= _SETTLING:
                 program.drop(_BEYOND, lines.n_lines)
             is_over = time.monotonic() > self.deadline
@@ -218,13 +219,12 @@ class BeliefSearch:
         return CertifiedPlan(emission, budget, expected_loss=expected, bound=bound, remark=remark)
 
 
-def _add_broken(program: Interior, lines: OddsLines, *, first: bool) -> None:
-    """Give each column the lines that it breaks most, at first also those that it nearly breaks.
+def add_broken(program: Interior, lines: OddsLines, least: float, most: int) -> None:
+    """Give each column the lines that it breaks most, by more than `least`, about `most` of them.
 
     Of each vertex it is given one line at a time.
     """
     excess = lines.excess(program.columns, program.mus)
-    least, most = (_ALMOST_BROKEN, _FIRST) if first else (_BROKEN, _MORE)
     for column, (block, mine) in enumerate(zip(program.blocks, excess, strict=True)):
         mine[block.lines[block.lines < lines.n_lines]] = -np.inf
         wanted = np.flatnonzero(mine > least)
