@@ -4,7 +4,8 @@ With a folder of people of Geolife the model is learned from all of them, in cel
 secrets are a visit in the next hour and a half to the most visited cell and those around it, to the
 fifth, to one that is visited rarely and to one that never is. Without one, people move from cell to
 cell on an even map. The first releases of a stream are measured, and how far they lie above what
-no remap can go below.
+no remap can go below. `large_maps=,2500,4900,10000,22500,40000` gives the curve; its last point
+needs 15 GB.
 """
 
 import math
@@ -52,18 +53,20 @@ def main() -> None:
         Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
         found = [each for secret in secrets.values() for each in remaps(grid, mobility, secret)]
         seconds, gaps = zip(*found, strict=True)
-        limit = WANTED.get(cells, math.inf)
         times = f"{np.median(seconds):.2f} s, at most {max(seconds):.2f}"
-        what = f"{cells} cells: {len(found)} releases"
-        report(f"{what}, OptimalRemap", times, f"at most {limit:g} s", max(seconds) <= limit)
-        report(f"{what}, above the bound", f"{max(gaps):.2%}", "at most 2 %", max(gaps) <= 0.02)
+        what = f"{cells:,} cells: {len(found)} releases"
         peak = megabytes("VmHWM") / 1024
-        report(f"{what}, peak memory, GB", f"{peak:.2f}", "under 4", peak < 4)
-        if cells <= 10_000:
+        if limit := WANTED.get(cells):
+            report(f"{what}, OptimalRemap", times, f"at most {limit:g} s", max(seconds) <= limit)
+            report(f"{what}, above the bound", f"{max(gaps):.2%}", "at most 2 %", max(gaps) <= 0.02)
+            report(f"{what}, peak memory, GB", f"{peak:.2f}", "under 4", peak < 4)
+        else:
+            print(f"  {what}: {times}; {max(gaps):.2%} above the bound, {peak:.1f} GB", flush=True)
+        if cells <= max(WANTED):
             secret = next(iter(secrets.values()))
             times_of = list(every_output(grid, mobility, secret))
             words_of = f"{np.median(times_of[1:]):.2f} s, at first {times_of[0]:.2f}"
-            what = f"{cells} cells, EveryOutput and the exact loss"
+            what = f"{cells:,} cells, EveryOutput and the exact loss"
             report(what, words_of, "under 1 s", max(times_of[1:]) < 1)
 
 
