@@ -1,5 +1,7 @@
 """What a solver found, mended and rounded: it passes, or it is not used."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,13 @@ def test_a_column_that_nothing_mends_gives_way_to_the_same_answer(
     monkeypatch.setattr(Bound, "missing", lambda *_: np.inf)
     mended = repaired(on_map(AnyPrior()).bounds, np.eye(4))
     np.testing.assert_allclose(mended, np.eye(4)[[0] * 4], atol=1e-8)
+
+
+def test_where_there_is_no_time_the_same_answer_serves() -> None:
+    bounds = on_map(AnyPrior()).bounds
+    late = repaired(bounds, np.eye(4), deadline=-math.inf)
+    np.testing.assert_allclose(late, np.eye(4)[[0] * 4], atol=1e-8)
+    assert repaired(bounds, np.full((4, 4), 0.25), deadline=-math.inf).tolist() == [[0.25] * 4] * 4
 
 
 def test_columns_with_the_same_output_are_one() -> None:

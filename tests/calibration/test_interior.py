@@ -63,6 +63,20 @@ def test_the_optimum_is_reached_from_inside(seed: int, n_mus: int, late: bool) -
     assert (reduced >= -1e-3).all()
 
 
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1))
+def test_what_is_least_is_so_at_every_step(seed: int) -> None:
+    cost, rows = random_program(seed, 0)
+    best = best_at_once(cost, rows)
+    program = Interior(cost, np.empty(0), lambda lines: rows[lines])
+    for column in range(cost.shape[1]):
+        program.add(column, np.arange(len(rows)))
+    for _ in range(7):
+        program.step()
+        assert program.least() <= best + 1e-9
+    assert program.least() >= best - 0.01
+
+
 def test_lines_with_much_room_are_dropped_and_others_stay() -> None:
     rows = np.array([[-1.0, 0.999], [-1.0, 0.1], [-1.0, 0.0]])
     program = Interior(np.array([[0.0], [1.0]]), np.empty(0), lambda lines: rows[lines])

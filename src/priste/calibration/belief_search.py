@@ -33,11 +33,14 @@ MOST_OUTPUTS = 64
 """How many cells may serve as outputs."""
 _NEAR_ENOUGH = 0.2  # of the loss: how far cells may be from their nearest output
 _FAR = 0.5  # of the loss of a first look: where its outputs are further, a finer map is needed
-_CLOSE = 0.02  # how near the best of its kind a remap has to be
+_CLOSE = 0.03  # how near the best of its kind a remap has to be
 _HOPELESS = 0.98  # of the loss of one answer for all: a first look that gains less is enough
+_TOO_STRICT = 1.05  # a bound above one answer for all, as a factor: its lines cannot be kept
+_FIRST_SHARE, _SHARE = 0.3, 0.8  # of the time that is given: when a first look ends, and the other
 _GROUPS = (200, 170, 140, 110, 80)  # of signals, the first that are not too much work
-_WORK = 5.5e8  # that a round may be, in products of numbers
-_ROUNDS = 30  # of the search from inside
+_WORK = 4.6e8  # that a round may be, in products of numbers
+_ROUNDS = 26  # of the search from inside
+_LOOK = 10  # rounds after which a first look has seen enough if there is something to gain
 _MOVES = (6, 9, 12, 15)  # rounds after which outputs move to where those who give them are
 BROKEN = 1e-3
 """How far lines must be broken to be added, relative."""
@@ -80,7 +83,7 @@ class BeliefSearch:
     ) -> None:
         self.effort, self.situation, self.weights, self.losses = effort, situation, weights, losses
         self.emission, self.ranked, self.possible = emission, ranked, possible
-        self.deadline = time.monotonic() + effort.time_limit
+        self.begin, self.deadline = time.monotonic(), time.monotonic() + effort.time_limit
         self.gap = max(effort.gap, _CLOSE)
         self.cost = emission.T @ (weights[:, None] * losses)
         pairs = zip(situation.protections, situation.evidence, strict=True)
@@ -90,14 +93,14 @@ class BeliefSearch:
         """Return the best certified plan that was found, or None if a finer map is needed."""
         with blas().limit(limits=1, user_api="blas"):  # the columns are shared by the cores
             n_outputs, n_groups, gap = _ROUGH
-            rough = self._solve(self.ranked[:n_outputs], n_groups, gap)
+            rough = self._solve(self.ranked[:n_outputs], n_groups, gap, share=_FIRST_SHARE)
             if self._coarseness(n_outputs) > _FAR * rough.loss:
                 return None
             if rough.loss > _HOPELESS * float(self.cost.sum(axis=0).min()):
                 return self._planned(rough)
             size, groups = self._sizes(rough)
-            found = self._solve(self.ranked[:size], groups, self.gap, rough)
-            return self._planned(found)
+            found = self._solve(self.ranked[:size], groups, self.gap, rough, share=_SHARE)
+            return self._planned(min(rough, found, key=lambda each: each.loss))
 
     def _sizes(self, rough: Found) -> tuple[int, int]:
         """Return how many outputs and groups of signals to have, as far as that is not too much.
@@ -138,12 +141,18 @@ class BeliefSearch:
         return matrix
 
     def _solve(
-        self, outputs: Index, n_groups: int, gap: float, before: Found | None = None
+        self,
+        outputs: Index,
+        n_groups: int,
+        gap: float,
+        before: Found | None = None,
+        share: float = 1.0,
     ) -> Found:
-        """Return the best remap of groups of signals onto some outputs.
+        """Return the best remap of groups of signals onto some outputs, after a share of the time.
 
         Columns begin with the lines that were tight for the nearest of those `before`.
         """
+        time_to_end = self.begin + share * self.effort.time_limit
         groups = self._groups(n_groups)
         cost = groups.T @ self.cost
         scale = float(cost[:, outputs].sum(axis=0).min()) or 1.0
@@ -162,16 +171,17 @@ class BeliefSearch:
         totals = cost[:, outputs].sum(axis=0)
         best = np.zeros((len(cost), len(outputs)))
         best[:, int(np.argmin(totals))] = 1.0  # one answer for all
-        best_loss, least, stuck = float(totals.min()), 0.0, 0
-        rounds, moves = min(self.effort.rounds, _ROUNDS), () if before is None else _MOVES
+        one_answer = best_loss = float(totals.min())
+        least, stuck, moves = 0.0, 0, () if before is None else _MOVES
+        rounds = min(self.effort.rounds, _ROUNDS) if one_answer else 0
         for number in range(rounds):
             if number in moves:
-                outputs = self._moved(program.columns, cost)
+                outputs = self._moved_apart(outputs, program.columns, cost)
                 program.reprice(cost[:, outputs] / scale)
             add_broken(program, lines, *(_AT_FIRST if number == 0 else (BROKEN, _MORE)))
             if number >= _SETTLING:
                 program.drop(_BEYOND, lines.n_lines)
-            is_over = time.monotonic() > self.deadline
+            is_over = time.monotonic() > time_to_end
             try:
                 steps = program.step()
             except SolverError:
@@ -181,15 +191,21 @@ class BeliefSearch:
             remap = np.maximum(program.columns, 0.0)
             remap /= remap.sum(axis=1, keepdims=True)
             reached = float((cost[:, outputs] * remap).sum())
-            least = scale * float(program.row_prices.sum())
+            least = scale * program.least()
+            if least > _TOO_STRICT * one_answer:
+                raise SolverError("not even one answer for all keeps lines for intervals of odds")
             stuck = stuck + 1 if max(steps) < _STUCK else 0
             is_last = is_over or stuck >= _PATIENCE or number == rounds - 1
-            if is_last or (reached <= least * (1 + gap) and number > max(moves, default=0)):
-                mended = repaired(bounds, remap)
+            is_look = before is None and number >= _LOOK
+            is_near = reached <= least * (1 + gap) and number > max(moves, default=0)
+            if is_last or is_look or is_near:
+                mended = repaired(bounds, remap, self.deadline)
                 loss = float((cost[:, outputs] * mended).sum())
                 if loss < best_loss:
                     best, best_loss = mended, loss
-                if is_last or best_loss <= least * (1 + gap):
+                gains = best_loss < _HOPELESS * one_answer
+                near = gap if gains else min(gap, self.gap)  # nothing to gain: be more certain
+                if is_last or (is_look and gains) or best_loss <= least * (1 + near):
                     break
         outputs = self._moved(best, cost)
         loss = float((cost[:, outputs] * best).sum())
@@ -203,6 +219,23 @@ class BeliefSearch:
     def _moved(self, columns: Array, cost: Array) -> Index:
         """Return the best output for each column: who gives it does not change what it tells."""
         return np.asarray(self.possible[np.argmin(columns.T @ cost[:, self.possible], axis=1)])
+
+    def _moved_apart(self, outputs: Index, columns: Array, cost: Array) -> Index:
+        """Return a better output for each column, where none has it yet.
+
+        Columns with the same output would become the same, and never part again.
+        """
+        moved, totals = outputs.copy(), columns.T @ cost
+        gains = totals[np.arange(len(outputs)), outputs] - totals[:, self.possible].min(axis=1)
+        is_free = np.zeros(cost.shape[1], dtype=bool)
+        is_free[self.possible] = True
+        is_free[outputs] = False
+        for column in np.argsort(-gains, kind="stable").tolist():
+            is_free[moved[column]] = True
+            free = np.flatnonzero(is_free)
+            moved[column] = free[np.argmin(totals[column, free])]
+            is_free[moved[column]] = False
+        return moved
 
     def _planned(self, found: Found) -> CertifiedPlan:
         """Return the certified plan of what was found, beside its bound."""

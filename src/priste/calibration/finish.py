@@ -1,5 +1,7 @@
 """From what a solver found to what may be used: repaired, in whole tickets, and certified."""
 
+import math
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,12 +16,16 @@ from priste.dyadic import dyadic
 _BUMPS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # added to all that is used if rounding hurts
 
 
-def repaired(bounds: Sequence[Bound], remap: Array) -> Array:
-    """Return the remap with as much of a constant in each column as it needs to pass."""
+def repaired(bounds: Sequence[Bound], remap: Array, deadline: float = math.inf) -> Array:
+    """Return the remap with as much of a constant in each column as it needs to pass.
+
+    If there is no time to find out until the `deadline`, all of it is a constant.
+    """
     missing = np.zeros(remap.shape[1])
     for bound in bounds:
         for j in np.flatnonzero(bound.failing(remap)).tolist():
-            missing[j] = max(missing[j], bound.missing(remap[:, j]))
+            in_time = time.monotonic() <= deadline
+            missing[j] = max(missing[j], bound.missing(remap[:, j]) if in_time else math.inf)
     if not np.isfinite(missing).all():
         missing[:] = 0.0
         missing[0] = 1e9  # as good as a constant

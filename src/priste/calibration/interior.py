@@ -182,6 +182,20 @@ class Interior:
             prices[block.lines, column] = block.price * block.scale
         return prices
 
+    def least(self) -> float:
+        """Return about what no columns with these lines can cost less than.
+
+        It is the sum of the row prices, less what entries would gain at which they are too high:
+        prices that are not settled yet can promise anything.
+        """
+        n = self.n_rows
+        gains, loose = np.zeros(n), 0.0
+        for block in self.blocks:
+            off = self._off_cost(block)
+            gains = np.maximum(gains, off[:n])
+            loose += float(np.maximum(off[n:], 0.0) @ block.x[n:])
+        return float(self.row_prices.sum() - gains.sum()) - loose
+
     def step(self) -> tuple[float, float]:
         """Go one step, and return how much of the way it went, for the columns and their prices."""
         n, blocks = self.n_rows, self.blocks
@@ -237,14 +251,18 @@ class Interior:
             better.append(_Products(asked.x + next(moved), asked.slack + next(moved)))
         return better
 
+    def _off_cost(self, block: Block) -> Array:
+        """Return by how much the reduced costs of a block are not those of its prices."""
+        off: Array = block.z - block.cost - block.price @ block.h
+        off[: self.n_rows] += self.row_prices
+        return off
+
     def _system(self, block: Block) -> _System:
-        off_cost = block.z - block.cost - block.price @ block.h
-        off_cost[: self.n_rows] += self.row_prices
         try:
             inverse = block.inverse()
         except np.linalg.LinAlgError as error:
             raise SolverError(f"a column's matrix is singular ({error})") from None
-        return _System(inverse, -block.h @ block.x - block.slack, off_cost)
+        return _System(inverse, -block.h @ block.x - block.slack, self._off_cost(block))
 
     def _directions(
         self,

@@ -20,6 +20,7 @@ from priste.events import atoms
 
 _FIRST_OUTPUTS = 32
 _MANY = 150  # cells above which a search against sets of beliefs pays that takes seconds
+_LONGER = 0.3  # of the time that such a search took: what cuts have to find something better
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
 _ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
@@ -81,21 +82,31 @@ class Search:
 
     def plan(self) -> CertifiedPlan:
         """Return the best certified matrix that was found."""
-        if self._serves_beliefs():
-            try:
-                if plan := BeliefSearch(
-                    self.effort,
-                    self.situation,
-                    self.weights,
-                    self.losses,
-                    self.emission,
-                    self._ranked(MOST_OUTPUTS),
-                    self.possible,
-                ).plan():
-                    return plan
-            except SolverError as error:
-                _log.info("the search goes on by cuts: %s", error)
-        return self._by_cuts()
+        begin = time.monotonic()
+        plan = self._for_beliefs() if self._serves_beliefs() else None
+        if plan is None:
+            return self._by_cuts()
+        if not plan.remark:
+            return plan
+        now = time.monotonic()
+        self.deadline = min(self.deadline, now + _LONGER * (now - begin))
+        return min(plan, self._by_cuts(), key=lambda each: each.expected_loss)
+
+    def _for_beliefs(self) -> CertifiedPlan | None:
+        """Return what a search for sets of beliefs finds, if it finds anything."""
+        try:
+            return BeliefSearch(
+                self.effort,
+                self.situation,
+                self.weights,
+                self.losses,
+                self.emission,
+                self._ranked(MOST_OUTPUTS),
+                self.possible,
+            ).plan()
+        except SolverError as error:
+            _log.info("the search goes on by cuts: %s", error)
+            return None
 
     def _serves_beliefs(self) -> bool:
         """Tell whether a step is for `BeliefSearch`: a larger map, few promises that need it."""
