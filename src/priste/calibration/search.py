@@ -20,7 +20,7 @@ from priste.events import atoms
 
 _FIRST_OUTPUTS = 32
 _MANY = 150  # cells above which a search against sets of beliefs pays that takes seconds
-_LONGER = 0.3  # of the time that such a search took: what cuts have to find something better
+_FEW_ROUNDS = 10  # of cuts, to find something better where such a search ended early
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
 _ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
@@ -82,14 +82,12 @@ class Search:
 
     def plan(self) -> CertifiedPlan:
         """Return the best certified matrix that was found."""
-        begin = time.monotonic()
         plan = self._for_beliefs() if self._serves_beliefs() else None
         if plan is None:
             return self._by_cuts()
         if not plan.remark:
             return plan
-        now = time.monotonic()
-        self.deadline = min(self.deadline, now + _LONGER * (now - begin))
+        self.effort = self.effort._replace(rounds=min(self.effort.rounds, _FEW_ROUNDS))
         return min(plan, self._by_cuts(), key=lambda each: each.expected_loss)
 
     def _for_beliefs(self) -> CertifiedPlan | None:
