@@ -153,25 +153,6 @@ def test_where_lines_are_too_strict_cuts_serve(
     assert plan.expected_loss < 1.1 * usual.expected_loss
 
 
-def test_a_second_release_that_has_little_left_is_not_given_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    guard = Protector(
-        MOBILITY,
-        NOISY,
-        Protect(presence({0, 1}, [2, 3]), EPSILON),
-        prior=PRIORS[0],
-        calibration=OptimalRemap(GRID.distances, spending="all"),
-        seed=3,
-    )
-    guard.release(5)
-    now = guard.state.arrive().situation()
-    plan = OptimalRemap(GRID.distances, spending="all").plan(now)
-    monkeypatch.setattr(search_module, "_MANY", 100)
-    by_cuts = OptimalRemap(GRID.distances, spending="all").plan(now)
-    assert plan.expected_loss <= 1.05 * by_cuts.expected_loss
-
-
 def test_losses_of_nothing_are_no_obstacle(planned: list[CertifiedPlan | None]) -> None:
     plan = OptimalRemap(np.zeros((12, 12))).plan(first_step(PRIORS[0]))
     assert planned == [plan]
