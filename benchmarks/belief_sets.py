@@ -106,8 +106,8 @@ def fine_bound(situation: Situation, losses: Array, rounds: int = 34, settling: 
     lines = OddsLines([Bound.of(p, e, emission) for p, e in pairs])
     odds_lines._WIDTH, odds_lines._MOST = before
     program = Interior(cost / scale, lines.middle(), lines.rows)
-    for column in range(cost.shape[1]):
-        program.add(column, lines.falls)
+    n_columns, n_falls = cost.shape[1], len(lines.falls)
+    program.add(np.repeat(np.arange(n_columns), n_falls), np.tile(lines.falls, n_columns))
     best = 0.0
     with blas().limit(limits=1, user_api="blas"):
         for number in range(rounds + settling):

@@ -8,6 +8,7 @@ columns is given the lines that it comes to break (`priste.calibration.interior`
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,24 +29,27 @@ from priste.worst_case import blas
 Index = NDArray[np.intp]
 
 _ROUGH = (16, 80, 0.15)  # outputs, groups of signals and gap of a first look
-_OUTPUTS = (24, 32, 48)  # that may serve, the first that are near enough to all cells
-MOST_OUTPUTS = 64
+_OUTPUTS = (24, 32, 48, 64)  # that may serve
+MOST_OUTPUTS = _OUTPUTS[-1]
 """How many cells may serve as outputs."""
-_NEAR_ENOUGH = 0.2  # of the loss: how far cells may be from their nearest output
+_GROUPS = (80, 110, 140, 170, 200)  # of signals that there may be
+_OF_OUTPUTS = 0.8  # of how far outputs are from those who tell the truth: what that costs
+_OF_GROUPS = 0.2  # of how wide groups of signals are: what that costs
 _FAR = 0.5  # of the loss of a first look: where its outputs are further, a finer map is needed
 _CLOSE = 0.03  # how near the best of its kind a remap has to be
 _HOPELESS = 0.98  # of the loss of one answer for all: a first look that gains less is enough
 _TOO_STRICT = 1.05  # a bound above one answer for all, as a factor: its lines cannot be kept
 _FIRST_SHARE, _SHARE = 0.3, 0.8  # of the time that is given: when a first look ends, and the other
-_GROUPS = (200, 170, 140, 110, 80)  # of signals, the first that are not too much work
-_WORK = 4.6e8  # that a round may be, in products of numbers
-_ROUNDS = 26  # of the search from inside
+_SPEAKING = 2.0  # how much more it matters who speaks for an event than where the user is
+_WORK = 1e9  # that a round may be, in products of numbers
+_OF_ITS_OWN = 1.1e7  # that an output is, however few signals there are
+_ROUNDS = 32  # of the search from inside
 _LOOK = 10  # rounds after which a first look has seen enough if there is something to gain
-_MOVES = (6, 9, 12, 15)  # rounds after which outputs move to where those who give them are
+_MOVES = (5, 7, 9)  # rounds after which outputs move to where those who give them are
 BROKEN = 1e-3
 """How far lines must be broken to be added, relative."""
 _TIGHT = 0.05  # lines that matter to a column have less slack than this, relative
-_AT_FIRST = (-0.3, 40)  # columns begin with lines that they nearly break, and as many
+_AT_FIRST = (-0.1, 20)  # columns begin with lines that they nearly break, and as many
 _MORE = 15  # lines that a column is given at a time later
 _SETTLING = 6  # rounds before lines are dropped
 _BEYOND = 0.15  # how far from being broken lines are that are dropped, relative
@@ -103,23 +107,33 @@ class BeliefSearch:
             return self._planned(min(rough, found, key=lambda each: each.loss))
 
     def _sizes(self, rough: Found) -> tuple[int, int]:
-        """Return how many outputs and groups of signals to have, as far as that is not too much.
+        """Return how many outputs and groups of signals promise most, of those not too much work.
 
-        Outputs are wanted until they are near enough to all cells.
+        More outputs serve those who tell the truth, smaller groups those who must not.
         """
         lines = float(np.mean([len(tight) for tight in rough.tight]))
+        far = self.losses[:, rough.outputs]
+        nearest = np.arange(len(far)), far.argmin(axis=1)
+        truthful = float(self.weights @ (self.emission @ rough.remap)[nearest])
+        best = self.cost[:, self.possible].min(axis=1).sum()
+        by_outputs = {
+            n: _OF_OUTPUTS * truthful * (self.cost[:, self.ranked[:n]].min(axis=1).sum() - best)
+            for n in _OUTPUTS
+        }
+        by_groups = {n: _OF_GROUPS * self._width(n) for n in _GROUPS}
+        costs = {
+            (size, groups): by_outputs[size] + by_groups[groups]
+            for size in _OUTPUTS
+            for groups in _GROUPS
+            if size * (_OF_ITS_OWN + groups**2 * (groups + 2 * lines)) <= _WORK
+        }
+        return min(costs, key=lambda pair: costs[pair], default=(_OUTPUTS[0], _GROUPS[0]))
 
-        def is_easy(size: int, groups: int) -> bool:
-            return size * groups**2 * (groups + 2 * lines) <= _WORK
-
-        n_ranked = len(self.ranked)
-        sizes = [*(size for size in _OUTPUTS if size < n_ranked), n_ranked]
-        near = (
-            k for k, size in enumerate(sizes) if self._coarseness(size) <= _NEAR_ENOUGH * rough.loss
-        )
-        wanted = sizes[: next(near, len(sizes)) + 1]
-        size = next((size for size in reversed(wanted) if is_easy(size, _GROUPS[0])), sizes[0])
-        return size, next((n for n in _GROUPS if is_easy(size, n)), _GROUPS[-1])
+    def _width(self, n_groups: int) -> float:
+        """Return how far signals are from the middle of their group, in the mean."""
+        mass, far = self.weights @ self.emission, self._signals_apart()
+        groups = (np.flatnonzero(group) for group in self._groups(n_groups).T)
+        return sum(float((mass[group] @ far[np.ix_(group, group)]).min()) for group in groups)
 
     def _coarseness(self, size: int) -> float:
         """Return how far the nearest of some outputs is, in the mean."""
@@ -130,15 +144,21 @@ class BeliefSearch:
         n_signals = len(self.cost)
         if size >= n_signals:
             return np.eye(n_signals)
-        best = self.cost.argmin(axis=1)
-        far = self.losses[np.ix_(best, best)]
         cuts = [cut @ self.emission for bound in self.bounds for cut in bound.central()]
         speaks = np.array([np.zeros(n_signals), *cuts]).T
-        groups = first_groups(far, self.weights @ self.emission, speaks, size)
+        share = np.maximum(speaks, 0.0)
+        share /= np.maximum(share.sum(axis=0), 1e-300)
+        matters = self.weights @ self.emission + _SPEAKING * share.sum(axis=1) / max(len(cuts), 1)
+        groups = first_groups(self._signals_apart(), matters, speaks, size)
         matrix = np.zeros((n_signals, len(groups)))
         for number, members in enumerate(groups):
             matrix[members, number] = 1.0
         return matrix
+
+    def _signals_apart(self) -> Array:
+        """Return how far apart signals are: the answers that are best for them."""
+        best = self.cost.argmin(axis=1)
+        return self.losses[np.ix_(best, best)]
 
     def _solve(
         self,
@@ -163,11 +183,10 @@ class BeliefSearch:
         ]
         lines = OddsLines(bounds)
         program = Interior(cost[:, outputs] / scale, lines.middle(), lines.rows)
-        for column, output in enumerate(outputs):
-            program.add(column, lines.falls)
-            if before is not None:
-                nearest = int(np.argmin(self.losses[output, before.outputs]))
-                program.add(column, before.tight[nearest])
+        program.add(*_of_each([lines.falls] * len(outputs)))
+        if before is not None:
+            nearest = np.argmin(self.losses[np.ix_(outputs, before.outputs)], axis=1)
+            program.add(*_of_each([before.tight[k] for k in nearest]))
         totals = cost[:, outputs].sum(axis=0)
         best = np.zeros((len(cost), len(outputs)))
         best[:, int(np.argmin(totals))] = 1.0  # one answer for all
@@ -210,10 +229,9 @@ class BeliefSearch:
         outputs = self._moved(best, cost)
         loss = float((cost[:, outputs] * best).sum())
         prices = scale * program.prices(lines.n_lines + len(lines.falls))
-        tight = [
-            block.lines[(block.slack < _TIGHT) & (block.lines < lines.n_lines)]
-            for block in program.blocks
-        ]
+        given = program.given
+        is_tight = (given.slack < _TIGHT) & (given.line < lines.n_lines)
+        tight = [given.line[is_tight & (given.column == k)] for k in range(len(outputs))]
         return Found(groups @ best, outputs, loss, least, prices, tight)
 
     def _moved(self, columns: Array, cost: Array) -> Index:
@@ -257,10 +275,18 @@ def add_broken(program: Interior, lines: OddsLines, least: float, most: int) -> 
 
     Of each vertex it is given one line at a time.
     """
-    excess = lines.excess(program.columns, program.mus)
-    for column, (block, mine) in enumerate(zip(program.blocks, excess, strict=True)):
-        mine[block.lines[block.lines < lines.n_lines]] = -np.inf
+    excess, given = lines.excess(program.columns, program.mus), program.given
+    counted = given.line < lines.n_lines
+    excess[given.column[counted], given.line[counted]] = -np.inf
+    more = []
+    for mine in excess:
         wanted = np.flatnonzero(mine > least)
         wanted = wanted[np.argsort(-mine[wanted], kind="stable")]
         _, chosen = np.unique(lines.vertex[wanted], return_index=True)
-        program.add(column, wanted[np.sort(chosen)[: max(most, len(chosen) // 3)]])
+        more.append(wanted[np.sort(chosen)[: max(most, len(chosen) // 3)]])
+    program.add(*_of_each(more))
+
+
+def _of_each(lines: Sequence[Index]) -> tuple[Index, Index]:
+    """Return whose each line is, and the lines, for the lines of each column."""
+    return np.repeat(np.arange(len(lines)), [len(mine) for mine in lines]), np.concatenate(lines)

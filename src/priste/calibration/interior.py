@@ -7,18 +7,19 @@ method (Mehrotra's predictor and corrector) suits that better than a simplex met
 well inside, so the lines that they break are those that matter, and adding some disturbs it little.
 
 Each column is a block of its own, and only the sums of the rows join them: a step takes one matrix
-per block, and one of as many rows as Q has.
+per block, and one of as many rows as Q has. What all blocks have in the same number (their entries)
+is kept in matrices with a row for each block, and their lines one after the other, block by block.
 """
 
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dtrtri
 
 from priste import worst_case
 from priste.calibration.program import SolverError
@@ -33,75 +34,19 @@ _LEAST_TARGET = 0.1  # of the products of slack and price, for the next step
 _CORRECTORS = 2  # attempts to make a step longer
 _FURTHER = 0.3  # how much longer
 _SPREAD = 10.0  # products further from their target than this, as a factor, are brought back
+_SMALL = 24  # rows of a matrix that is inverted at once
 _REGULAR = 1e-13  # relative, added to a matrix that has lost its positive definiteness
 
 
-@dataclass
-class Block:
-    """A column: its entries and numbers μ, and the lines it has been given."""
+class _Lines(NamedTuple):
+    """Lines that columns have been given: whose and which, scaled so that slacks are relative."""
 
-    x: Array
-    z: Array
-    cost: Array
-    lines: Index
+    column: Index
+    line: Index
     scale: Array
     h: Array
     slack: Array
     price: Array
-
-    def add(self, lines: Index, rows: Array, mu: float, least: Array) -> None:
-        """Add lines, scaled so that their slack is relative."""
-        scale = 1 / (np.abs(rows) @ self.x)
-        rows = rows * scale[:, None]
-        slack = np.maximum(-rows @ self.x, least)
-        self.lines = np.append(self.lines, lines)
-        self.scale = np.append(self.scale, scale)
-        self.h = np.concatenate([self.h, rows])
-        self.slack = np.append(self.slack, slack)
-        self.price = np.append(self.price, mu / slack)
-
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Drop all lines but those that are marked."""
-        self.lines, self.scale, self.h = self.lines[kept], self.scale[kept], self.h[kept]
-        self.slack, self.price = self.slack[kept], self.price[kept]
-
-    def inverse(self) -> Array:
-        """Return the inverse of diag(z / x) + hᵀ diag(price / slack) h."""
-        root = np.sqrt(self.x / self.z)
-        scaled = self.h * root
-        k, n = scaled.shape
-        if k < n:  # by way of the smaller matrix
-            small = scaled @ scaled.T
-            small.ravel()[:: k + 1] += self.slack / self.price
-            half = _half_of_inverse(small) @ scaled
-            inverse = -(half.T @ half)
-            inverse.ravel()[:: n + 1] += 1
-        else:
-            scaled *= np.sqrt(self.price / self.slack)[:, None]
-            large = scaled.T @ scaled
-            large.ravel()[:: n + 1] += 1
-            half = _half_of_inverse(large)
-            inverse = half.T @ half
-        inverse *= root
-        inverse *= root[:, None]
-        return np.asarray(inverse)
-
-
-class _Direction(NamedTuple):
-    """Where a block goes: its entries, slacks, prices and reduced costs."""
-
-    x: Array
-    slack: Array
-    price: Array
-    z: Array
-
-
-class _System(NamedTuple):
-    """A block at a point, ready to be solved for."""
-
-    inverse: Array
-    off_lines: Array
-    off_cost: Array
 
 
 class _Products(NamedTuple):
@@ -109,6 +54,26 @@ class _Products(NamedTuple):
 
     x: Array
     slack: Array
+
+
+class _System(NamedTuple):
+    """A point, ready to be solved for: the blocks' inverses, and by how much nothing fits yet."""
+
+    inverses: Array
+    solve: Callable[[Array], Array]
+    off_rows: Array
+    off_lines: Array
+    off_cost: Array
+
+
+class _Direction(NamedTuple):
+    """Where all goes: the prices of the rows, entries, slacks, prices and reduced costs."""
+
+    row_prices: Array
+    x: Array
+    slack: Array
+    price: Array
+    z: Array
 
 
 class Interior:
@@ -124,62 +89,61 @@ class Interior:
         share = 1 / self.n_columns
         self.row_prices = np.zeros(self.n_rows)
         self.centrality = share * float(cost.mean()) / 2
-        start = share * np.append(np.ones(self.n_rows), mus)
-        nothing, size = np.empty(0), len(start)
-        self._ones = start / share
-        self.blocks = [
-            Block(
-                start,
-                self.centrality / start,
-                np.append(column, np.zeros(len(mus))),
-                np.empty(0, dtype=np.intp),
-                nothing,
-                np.empty((0, size)),
-                nothing,
-                nothing,
-            )
-            for column in cost.T
-        ]
+        self._ones = np.append(np.ones(self.n_rows), mus)
+        size = len(self._ones)
+        self.x = np.tile(share * self._ones, (self.n_columns, 1))
+        self.z = self.centrality / self.x
+        self.cost = np.zeros(self.x.shape)
+        self.reprice(cost)
+        none, nothing = np.empty(0, dtype=np.intp), np.empty(0)
+        self.given = _Lines(none, none, nothing, np.empty((0, size)), nothing, nothing)
+        self._pool = ThreadPoolExecutor(worst_case.CORES)
+        self._matrices = np.empty((2, self.n_columns, size, size))  # to work in
 
-    def add(self, column: int, lines: Index) -> None:
-        """Give a column lines.
+    def add(self, columns: Index, lines: Index) -> None:
+        """Give columns lines, one each.
 
-        One that it breaks starts with the slack that a column of ones has, if that is less.
+        One that its column breaks starts with the slack that a column of ones has, if that is less.
         """
-        if len(lines):
-            rows = self._rows_of(lines)
-            room = -(rows @ self._ones) / (np.abs(rows) @ self._ones)
-            least = np.clip(room, _LEAST_SLACK, _SLACK)
-            self.blocks[column].add(lines, rows, self.centrality, least)
+        rows = self._rows_of(lines)
+        sizes = np.abs(rows)
+        room = -(rows @ self._ones) / (sizes @ self._ones)
+        scale = 1 / np.einsum("ij,ij->i", sizes, self.x[columns])
+        rows = rows * scale[:, None]
+        slack = np.maximum(
+            -np.einsum("ij,ij->i", rows, self.x[columns]), np.clip(room, _LEAST_SLACK, _SLACK)
+        )
+        more = _Lines(columns, lines, scale, rows, slack, self.centrality / slack)
+        places = np.searchsorted(self.given.column, columns, side="right")
+        pairs = zip(self.given, more, strict=True)
+        self.given = _Lines._make(np.insert(old, places, new, axis=0) for old, new in pairs)
 
     def drop(self, beyond: float, always: int) -> None:
         """Drop lines that are far from being broken; those from number `always` on stay."""
-        for block in self.blocks:
-            matters = block.slack * block.price > 2 * self.centrality
-            kept = (block.slack < beyond) | (block.lines >= always) | matters
-            if not kept.all():
-                block.keep(kept)
+        given = self.given
+        matters = given.slack * given.price > 2 * self.centrality
+        kept = (given.slack < beyond) | (given.line >= always) | matters
+        if not kept.all():
+            self.given = _Lines._make(part[kept] for part in given)
 
     def reprice(self, cost: Array) -> None:
         """Go on with other costs."""
-        for block, column in zip(self.blocks, cost.T, strict=True):
-            block.cost[: self.n_rows] = column
+        self.cost[:, : self.n_rows] = cost.T
 
     @property
     def columns(self) -> Array:
         """The columns, side by side."""
-        return np.stack([block.x[: self.n_rows] for block in self.blocks], axis=1)
+        return self.x[:, : self.n_rows].T
 
     @property
     def mus(self) -> Array:
         """The numbers μ of the columns, side by side."""
-        return np.stack([block.x[self.n_rows :] for block in self.blocks], axis=1)
+        return self.x[:, self.n_rows :].T
 
     def prices(self, n_lines: int) -> Array:
         """Return the prices of all lines, per line and column."""
-        prices = np.zeros((n_lines, self.n_columns))
-        for column, block in enumerate(self.blocks):
-            prices[block.lines, column] = block.price * block.scale
+        prices, given = np.zeros((n_lines, self.n_columns)), self.given
+        prices[given.line, given.column] = given.price * given.scale
         return prices
 
     def least(self) -> float:
@@ -189,166 +153,205 @@ class Interior:
         prices that are not settled yet can promise anything.
         """
         n = self.n_rows
-        gains, loose = np.zeros(n), 0.0
-        for block in self.blocks:
-            off = self._off_cost(block)
-            gains = np.maximum(gains, off[:n])
-            loose += float(np.maximum(off[n:], 0.0) @ block.x[n:])
-        return float(self.row_prices.sum() - gains.sum()) - loose
+        off = np.maximum(self._off_cost(), 0.0)
+        loose = float((off[:, n:] * self.x[:, n:]).sum())
+        return float(self.row_prices.sum() - off[:, :n].max(axis=0).sum()) - loose
 
     def step(self) -> tuple[float, float]:
         """Go one step, and return how much of the way it went, for the columns and their prices."""
-        n, blocks = self.n_rows, self.blocks
-        systems = _shared(self._system, blocks)
-        rest = 1 - np.sum([block.x[:n] for block in blocks], axis=0)
-        solve = _solver(np.sum([system.inverse[:n, :n] for system in systems], axis=0))
+        directions = partial(self._direction, self._system())
         centrality = self._mean_product()
-        nothing = [_Products(np.zeros(len(b.x)), np.zeros(len(b.slack))) for b in blocks]
-        row_prices, ways = self._directions(systems, rest, solve, nothing)
-        reached = self._mean_product(ways, self._limits(ways))
+        way = directions(_Products(np.zeros(self.x.shape), np.zeros(len(self.given.slack))))
+        reached = self._mean_product(way, self._limits(way))
         target = centrality * max(_LEAST_TARGET, (reached / centrality) ** 3)
-        wanted = [_Products(target - w.x * w.z, target - w.slack * w.price) for w in ways]
-        row_prices, ways = self._directions(systems, rest, solve, wanted)
-        limits = self._limits(ways)
+        wanted = _Products(target - way.x * way.z, target - way.slack * way.price)
+        way = directions(wanted)
+        limits = self._limits(way)
         for _ in range(_CORRECTORS):
-            better = self._centred(wanted, ways, limits, target)
-            again = self._directions(systems, rest, solve, better)
-            further = self._limits(again[1])
+            better = self._centred(wanted, way, limits, target)
+            again = directions(better)
+            further = self._limits(again)
             if min(further) < 1.1 * min(limits):
                 break
-            (row_prices, ways), wanted, limits = again, better, further
+            way, wanted, limits = again, better, further
         primal, dual = (_BACK * limit for limit in limits)
-        self.row_prices += dual * row_prices
-        for block, way in zip(blocks, ways, strict=True):
-            block.x = block.x + primal * way.x
-            block.slack = block.slack + primal * way.slack
-            block.price = block.price + dual * way.price
-            block.z = block.z + dual * way.z
+        self.row_prices += dual * way.row_prices
+        self.x += primal * way.x
+        self.z += dual * way.z
+        self.given = self.given._replace(
+            slack=self.given.slack + primal * way.slack, price=self.given.price + dual * way.price
+        )
         self.centrality = self._mean_product()
         if not math.isfinite(self.centrality):
             raise SolverError("the interior point method lost its way")
         return primal, dual
 
     def _centred(
-        self,
-        wanted: list[_Products],
-        ways: list[_Direction],
-        limits: tuple[float, float],
-        target: float,
-    ) -> list[_Products]:
+        self, wanted: _Products, way: _Direction, limits: tuple[float, float], target: float
+    ) -> _Products:
         """Return products to ask for so that a longer step keeps them within reach of a target."""
-        primal, dual = (min(1.0, limit + _FURTHER) for limit in limits)
-        better = []
-        for block, way, asked in zip(self.blocks, ways, wanted, strict=True):
-            x = (block.x + primal * way.x) * (block.z + dual * way.z)
-            slack = (block.slack + primal * way.slack) * (block.price + dual * way.price)
-            moved = (
-                np.maximum(
+        further = min(1.0, limits[0] + _FURTHER), min(1.0, limits[1] + _FURTHER)
+        return _Products(
+            *(
+                asked
+                + np.maximum(
                     np.clip(found, target / _SPREAD, target * _SPREAD) - found, -_SPREAD * target
                 )
-                for found in (x, slack)
+                for asked, found in zip(wanted, self._products(way, further), strict=True)
             )
-            better.append(_Products(asked.x + next(moved), asked.slack + next(moved)))
-        return better
+        )
 
-    def _off_cost(self, block: Block) -> Array:
-        """Return by how much the reduced costs of a block are not those of its prices."""
-        off: Array = block.z - block.cost - block.price @ block.h
-        off[: self.n_rows] += self.row_prices
+    def _off_cost(self) -> Array:
+        """Return by how much the reduced costs are not those of the prices."""
+        off: Array = self.z - self.cost - self._of_lines(self.given.price)
+        off[:, : self.n_rows] += self.row_prices
         return off
 
-    def _system(self, block: Block) -> _System:
+    def _parts(self) -> list[slice]:
+        """Return where each column has its lines."""
+        ends = np.searchsorted(self.given.column, np.arange(self.n_columns + 1)).tolist()
+        return [slice(*pair) for pair in pairwise(ends)]
+
+    def _along(self, x: Array) -> Array:
+        """Return the lines at entries."""
+        found, parts, h = np.empty(len(self.given.h)), self._parts(), self.given.h
+
+        def multiply(blocks: range) -> None:
+            for k in blocks:
+                np.dot(h[parts[k]], x[k], out=found[parts[k]])
+
+        self._share(multiply)
+        return found
+
+    def _of_lines(self, prices: Array) -> Array:
+        """Return what prices of lines add to the costs of entries."""
+        found, parts, h = np.empty(self.x.shape), self._parts(), self.given.h
+
+        def multiply(blocks: range) -> None:
+            for k in blocks:
+                np.dot(prices[parts[k]], h[parts[k]], out=found[k])
+
+        self._share(multiply)
+        return found
+
+    def _share(self, work: Callable[[range], None]) -> None:
+        """Do the work on all blocks, shared by the cores."""
+        size = math.ceil(self.n_columns / worst_case.CORES)
+        starts = range(0, self.n_columns, size)
+        shares = [range(k, min(k + size, self.n_columns)) for k in starts]
+        list(self._pool.map(work, shares))
+
+    def _system(self) -> _System:
+        """Return the point as it is, ready to be solved for.
+
+        The matrix of a block is diag(z / x) + hᵀ diag(price / slack) h.
+        """
+        given, parts, n = self.given, self._parts(), self.n_rows
+        root = np.sqrt(self.x / self.z)
+        weight = np.sqrt(given.price / given.slack)
+        matrices, halves = self._matrices
+
+        def invert(blocks: range) -> None:
+            for block in blocks:
+                part = parts[block]
+                scaled = given.h[part] * root[block]
+                scaled *= weight[part, None]
+                np.matmul(scaled.T, scaled, out=matrices[block])
+                matrices[block].ravel()[:: len(root[block]) + 1] += 1
+            here = slice(blocks.start, blocks.stop)
+            _half_of_inverse(matrices[here], halves[here])
+            for block in blocks:
+                half = halves[block]
+                half *= root[block]
+                np.matmul(half.T, half, out=matrices[block])
+
         try:
-            inverse = block.inverse()
+            self._share(invert)
         except np.linalg.LinAlgError as error:
             raise SolverError(f"a column's matrix is singular ({error})") from None
-        return _System(inverse, -block.h @ block.x - block.slack, self._off_cost(block))
+        return _System(
+            matrices,
+            _solver(matrices[:, :n, :n].sum(axis=0)),
+            1 - self.x[:, :n].sum(axis=0),
+            -self._along(self.x) - given.slack,
+            self._off_cost(),
+        )
 
-    def _directions(
-        self,
-        systems: list[_System],
-        rest: Array,
-        solve: Callable[[Array], Array],
-        wanted: list[_Products],
-    ) -> tuple[Array, list[_Direction]]:
+    def _direction(self, system: _System, wanted: _Products) -> _Direction:
         """Return where the prices of the rows and the blocks should go."""
-        n = self.n_rows
-        right = rest.copy()
-        pulls, gains = [], []
-        for block, system, asked in zip(self.blocks, systems, wanted, strict=True):
-            gain = (asked.slack - block.price * system.off_lines) / block.slack - block.price
-            pull = system.off_cost - gain @ block.h + asked.x / block.x - block.z
-            right -= (system.inverse @ pull)[:n]
-            pulls.append(pull)
-            gains.append(gain)
-        row_prices = solve(right)
-        ways = []
-        for block, system, asked, pull, gain in zip(
-            self.blocks, systems, wanted, pulls, gains, strict=True
-        ):
-            pull[:n] += row_prices
-            x = system.inverse @ pull
-            along = block.h @ x
-            ways.append(
-                _Direction(
-                    x,
-                    system.off_lines - along,
-                    gain + block.price / block.slack * along,
-                    (asked.x - block.z * x) / block.x - block.z,
-                )
-            )
-        return row_prices, ways
+        n, given = self.n_rows, self.given
+        gain = (wanted.slack - given.price * system.off_lines) / given.slack - given.price
+        pull = system.off_cost - self._of_lines(gain) + wanted.x / self.x - self.z
+        alone = self._inverted(system.inverses, pull)[:, :n]
+        row_prices = system.solve(system.off_rows - alone.sum(axis=0))
+        pull[:, :n] += row_prices
+        x = self._inverted(system.inverses, pull)
+        along = self._along(x)
+        price = gain + given.price / given.slack * along
+        z = self._of_lines(price) - system.off_cost
+        z[:, :n] -= row_prices
+        return _Direction(row_prices, x, system.off_lines - along, price, z)
 
-    def _limits(self, ways: list[_Direction]) -> tuple[float, float]:
-        """Return how far each way can be gone before something is negative, at most 1."""
-        primal = dual = 1.0
-        for block, way in zip(self.blocks, ways, strict=True):
-            primal = max(primal, (-way.x / block.x).max())
-            dual = max(dual, (-way.z / block.z).max())
-            if len(block.slack):
-                primal = max(primal, (-way.slack / block.slack).max())
-                dual = max(dual, (-way.price / block.price).max())
-        return 1 / float(primal), 1 / float(dual)
+    def _inverted(self, inverses: Array, pull: Array) -> Array:
+        """Return the blocks' inverses, multiplied."""
+        found = np.empty(pull.shape)
+
+        def multiply(blocks: range) -> None:
+            here = slice(blocks.start, blocks.stop)
+            np.matmul(inverses[here], pull[here, :, None], out=found[here, :, None])
+
+        self._share(multiply)
+        return found
+
+    def _limits(self, way: _Direction) -> tuple[float, float]:
+        """Return how far a way can be gone before something is negative, at most 1."""
+        given = self.given
+        primal = (-way.x / self.x).max(), (-way.slack / given.slack).max(initial=1.0)
+        dual = (-way.z / self.z).max(), (-way.price / given.price).max(initial=1.0)
+        return 1 / float(max(primal)), 1 / float(max(dual))
+
+    def _products(self, way: _Direction, limits: tuple[float, float]) -> _Products:
+        """Return the products of slack and price further on a way."""
+        (primal, dual), given = limits, self.given
+        return _Products(
+            (self.x + primal * way.x) * (self.z + dual * way.z),
+            (given.slack + primal * way.slack) * (given.price + dual * way.price),
+        )
 
     def _mean_product(
-        self, ways: list[_Direction] | None = None, limits: tuple[float, float] = (0.0, 0.0)
+        self, way: _Direction | None = None, limits: tuple[float, float] = (0.0, 0.0)
     ) -> float:
-        """Return the mean product of slack and price, here or further on some ways."""
-        total, count = 0.0, 0
-        for number, block in enumerate(self.blocks):
-            x, z, slack, price = block.x, block.z, block.slack, block.price
-            if ways is not None:
-                way, (primal, dual) = ways[number], limits
-                x, slack = x + primal * way.x, slack + primal * way.slack
-                z, price = z + dual * way.z, price + dual * way.price
-            total += float(x @ z + slack @ price)
-            count += len(x) + len(slack)
-        return total / count
+        """Return the mean product of slack and price, here or further on a way."""
+        here = _Products(self.x * self.z, self.given.slack * self.given.price)
+        x, slack = here if way is None else self._products(way, limits)
+        return float(x.sum() + slack.sum()) / (x.size + slack.size)
 
 
-def _half_of_inverse(matrix: Array) -> Array:
-    """Return L⁻¹ for a positive definite matrix L Lᵀ, whose inverse is L⁻ᵀ L⁻¹."""
-    if not len(matrix):
-        return matrix
-    half, failed = dtrtri(np.linalg.cholesky(matrix), lower=1)
-    if failed:
-        raise np.linalg.LinAlgError("a matrix is singular")
-    return np.asarray(half)
+def _half_of_inverse(matrices: Array, out: Array) -> None:
+    """Put L⁻¹ where the result goes, for positive definite matrices L Lᵀ = (L⁻ᵀ L⁻¹)⁻¹.
+
+    Large ones are taken by halves, many at a time: nearly all of that is products of matrices.
+    """
+    size = matrices.shape[-1]
+    if size <= _SMALL:
+        out[:] = np.linalg.inv(np.linalg.cholesky(matrices))
+        return
+    half = size // 2
+    first, last, below = out[:, :half, :half], out[:, half:, half:], out[:, half:, :half]
+    _half_of_inverse(matrices[:, :half, :half], first)
+    lower = matrices[:, half:, :half] @ first.transpose(0, 2, 1)
+    _half_of_inverse(matrices[:, half:, half:] - lower @ lower.transpose(0, 2, 1), last)
+    np.matmul(last, lower @ -first, out=below)
+    out[:, :half, half:] = 0.0
 
 
 def _solver(matrix: Array) -> Callable[[Array], Array]:
     """Return what solves for a positive definite matrix, made a little more so if need be."""
-    more = 0.0
+    more, half = 0.0, np.empty((1, *matrix.shape))
     while more < 1:
         try:
-            half = _half_of_inverse(matrix + more * np.diag(np.diag(matrix)))
-            return lambda right: np.asarray(half.T @ (half @ right))
+            _half_of_inverse((matrix + more * np.diag(np.diag(matrix)))[None], half)
+            return lambda right: np.asarray(half[0].T @ (half[0] @ right))
         except np.linalg.LinAlgError:
             more = max(10 * more, _REGULAR)
     raise SolverError("the sums of the rows cannot be kept")
-
-
-def _shared(work: Callable[[Block], _System], blocks: list[Block]) -> list[_System]:
-    """Return the work on all blocks, shared by the cores."""
-    with ThreadPoolExecutor(worst_case.CORES) as pool:
-        return list(pool.map(work, blocks))

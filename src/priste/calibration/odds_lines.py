@@ -107,11 +107,13 @@ class OddsLines:
         sizes = [side.n_intervals for side in self.sides]
         self._first_mu = np.cumsum([0, *sizes])
         self.n_mus = int(self._first_mu[-1])
-        self._corners = [
+        self._corners: list[tuple[int, int, Array]] = [
             (i, int(self._first_mu[i]) + k, end)
             for i, side in enumerate(self.sides)
             for k, end in side.corners()
         ]
+        self._slopes = [self.sides[i].slopes(*end) for i, _, end in self._corners]
+        self._scales = [self._sizes(c) for c in range(len(self._corners))]
         lengths = [len(self.sides[i].a) for i, _, _ in self._corners]
         self._first = np.cumsum([0, *lengths])
         self.n_lines = int(self._first[-1])
@@ -129,12 +131,12 @@ class OddsLines:
         """The lines that say that μ never rises."""
         return np.arange(self.n_lines, self.n_lines + len(self._falls))
 
-    def _scales(self, corner: int) -> Array:
+    def _sizes(self, corner: int) -> Array:
         """Return by what the lines at a corner are divided: the sum of their entries' sizes."""
         i, _, (one, sigma) = self._corners[corner]
         side = self.sides[i]
         size = one * side.true.sum(axis=1) + sigma * side.factor * side.false.sum(axis=1)
-        size += np.abs(side.slopes(one, sigma))
+        size += np.abs(self._slopes[corner])
         return np.where(size > 0, size, 1.0)
 
     def rows(self, lines: Index) -> Array:
@@ -145,10 +147,10 @@ class OddsLines:
             here = np.flatnonzero((corner == c) & (lines < self.n_lines))
             i, mu, (one, sigma) = self._corners[c]
             side, v = self.sides[i], lines[here] - self._first[c]
-            scale = 1 / self._scales(c)[v]
+            scale = 1 / self._scales[c][v]
             found[here, : self.n_rows] = (one * scale)[:, None] * side.true[v]
             found[here, : self.n_rows] -= (sigma * side.factor * scale)[:, None] * side.false[v]
-            found[here, self.n_rows + mu] = side.slopes(one, sigma)[v] * scale
+            found[here, self.n_rows + mu] = self._slopes[c][v] * scale
         for row in np.flatnonzero(lines >= self.n_lines).tolist():
             before, after = self._falls[lines[row] - self.n_lines]
             found[row, self.n_rows + before], found[row, self.n_rows + after] = -1.0, 1.0
@@ -165,8 +167,8 @@ class OddsLines:
             for side in self.sides
         ]
         for c, (i, mu, (one, sigma)) in enumerate(self._corners):
-            side, (b, d) = self.sides[i], joint[i]
-            slope = mus[mu][:, None] * side.slopes(one, sigma)
+            b, d = joint[i]
+            slope = mus[mu][:, None] * self._slopes[c]
             above, below = one * b, sigma * d
             size = above + below + np.abs(slope)
             above -= below
@@ -179,9 +181,8 @@ class OddsLines:
     def middle(self) -> Array:
         """Return numbers μ for the column of ones: in the middle of what its lines allow."""
         least, most = np.zeros(self.n_mus), np.full(self.n_mus, np.inf)
-        for i, mu, (one, sigma) in self._corners:
+        for (i, mu, (one, sigma)), slope in zip(self._corners, self._slopes, strict=True):
             side = self.sides[i]
-            slope = side.slopes(one, sigma)
             rest = sigma * side.factor * side.false.sum(axis=1) - one * side.true.sum(axis=1)
             up, down = slope > 0, slope < 0
             most[mu] = min(most[mu], (rest[up] / slope[up]).min(initial=np.inf))
@@ -198,7 +199,7 @@ class OddsLines:
         total = np.zeros((self.n_rows, prices.shape[1]))
         weights: dict[int, Array] = {}
         for c, (_, mu, (one, _)) in enumerate(self._corners):
-            here = prices[self._first[c] : self._first[c + 1]] / self._scales(c)[:, None]
+            here = prices[self._first[c] : self._first[c + 1]] / self._scales[c][:, None]
             # where odds have no end there is nothing of the event: only its share at the other end
             weights[mu] = weights.get(mu, 0.0) + here * (one or self._corners[c - 1][2].min())
         for i, side in enumerate(self.sides):
