@@ -9,7 +9,6 @@ columns is given the lines that it comes to break (`priste.calibration.interior`
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +17,12 @@ from numpy.typing import NDArray
 from priste.calibration.bounds import Bound
 from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.effort import Effort
-from priste.calibration.finish import certified, repaired
+from priste.calibration.finish import repaired
 from priste.calibration.groups import first_groups
 from priste.calibration.interior import Interior
 from priste.calibration.odds_lines import OddsLines
 from priste.calibration.program import SolverError
+from priste.calibration.refine import certified_with_truth
 from priste.checks import Array
 from priste.worst_case import blas
 
@@ -176,11 +176,7 @@ class BeliefSearch:
         groups = self._groups(n_groups)
         cost = groups.T @ self.cost
         scale = float(cost[:, outputs].sum(axis=0).min()) or 1.0
-        together = self.emission @ groups
-        bounds = [
-            replace(bound, true=bound.true @ together, false=bound.false @ together)
-            for bound in self.bounds
-        ]
+        bounds = [bound.after(self.emission @ groups) for bound in self.bounds]
         lines = OddsLines(bounds)
         program = Interior(cost[:, outputs] / scale, lines.middle(), lines.rows)
         program.add(*_of_each([lines.falls] * len(outputs)))
@@ -257,8 +253,15 @@ class BeliefSearch:
 
     def _planned(self, found: Found) -> CertifiedPlan:
         """Return the certified plan of what was found, beside its bound."""
-        n_cells = self.losses.shape[1]
-        emission = certified(self.situation, self.emission, found.remap, found.outputs, n_cells)
+        emission = certified_with_truth(
+            self.situation,
+            self.emission,
+            found.remap,
+            found.outputs,
+            self.cost,
+            self.possible,
+            self.weights @ self.emission,
+        )
         price = self.emission.T @ OddsLines(self.bounds).price(found.prices)
         bound = max(float((self.cost[:, found.outputs] + price).min(axis=1).sum()), 0.0)
         expected = float(np.sum(self.weights[:, None] * emission * self.losses))

@@ -9,7 +9,7 @@ and for a set of beliefs it is this for every π in it. The worst π mixes at mo
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
@@ -53,9 +53,7 @@ class Bound:
         scale = np.sqrt(np.ldexp(np.maximum(totals, 0.5), depth - depth.max()))[:, None]
         shift = (depth - depth.max() - orders)[:, None]
         true, false = np.ldexp(true, shift) / scale, np.ldexp(false, shift) / scale
-        if mechanism is not None:
-            true, false = true @ mechanism, false @ mechanism
-        return cls(
+        bound = cls(
             evidence.a / scale[:, 0],
             evidence.not_a / scale[:, 0],
             true,
@@ -64,6 +62,11 @@ class Bound:
             protection.sides == "both",
             evidence.has_one_past,
         )
+        return bound if mechanism is None else bound.after(mechanism)
+
+    def after(self, mechanism: Array) -> "Bound":
+        """Return the bound on what comes after a mechanism, where this one is on the mechanism."""
+        return replace(self, true=self.true @ mechanism, false=self.false @ mechanism)
 
     def cuts(self, first: int, second: int, weights: Array, *, rising: bool) -> Array:
         """Return the cuts of beliefs with weights 1 and `weights` on two vertices, as rows."""

@@ -15,8 +15,9 @@ between. So a few intervals with a μ each, and the lines of all vertices at the
 condition that is enough; the more intervals, the less it asks in excess. μ never rises with σ, so
 lines of vertices with odds far from an interval mostly follow from those at others.
 
-Prices of lines that hold a column back add up to a belief, one for each interval: the promise to
-these beliefs alone, which is a linear cut each, bounds what any remap can reach.
+Prices of lines that hold a column back add up to a belief for each interval. Together these beliefs
+give a linear cut that every column keeps which keeps the promise, so prices bound what any remap
+can reach.
 """
 
 import math
@@ -196,20 +197,46 @@ class OddsLines:
         For any prices the result, added to the costs of giving outputs, is a bound: see
         `priste.calibration.prices`.
         """
-        total = np.zeros((self.n_rows, prices.shape[1]))
-        weights: dict[int, Array] = {}
-        for c, (_, mu, (one, _)) in enumerate(self._corners):
+        shape = self.n_mus, prices.shape[1]
+        beliefs = [
+            np.zeros((len(side.a), shape[1]))
+            for side in self.sides
+            for _ in range(side.n_intervals)
+        ]
+        odds = np.zeros(shape)  # of the beliefs, times what is against the event in them
+        for c, (i, mu, (one, sigma)) in enumerate(self._corners):
             here = prices[self._first[c] : self._first[c + 1]] / self._scales[c][:, None]
             # where odds have no end there is nothing of the event: only its share at the other end
-            weights[mu] = weights.get(mu, 0.0) + here * (one or self._corners[c - 1][2].min())
+            beliefs[mu] += here * (one or self._corners[c - 1][2].min())
+            odds[mu] += sigma * (self.sides[i].not_a @ here)
+        total = np.zeros((self.n_rows, prices.shape[1]))
         for i, side in enumerate(self.sides):
-            for mu in range(self._first_mu[i], self._first_mu[i + 1]):
-                belief = weights[mu]
-                against = side.not_a @ belief
-                odds = (side.a @ belief) / np.where(against > 0, against, 1.0)
-                belief = np.where(against > 0, belief, 0.0)
-                total += side.true.T @ belief - side.factor * odds * (side.false.T @ belief)
+            mine = slice(self._first_mu[i], self._first_mu[i + 1])
+            for belief, at in zip(*_joined(side, beliefs[mine], odds[mine]), strict=True):
+                total += side.true.T @ belief - side.factor * at * (side.false.T @ belief)
         return total
+
+
+def _joined(side: Side, beliefs: Sequence[Array], odds: Array) -> tuple[list[Array], list[Array]]:
+    """Return beliefs and odds for them, one for each interval, that bound a column together.
+
+    The line of a belief w at the odds σ is w·b − σ e^ε w·d ≤ −μ(σ) (σ w·ā − w·a). Where μ never
+    rises, a sum of such lines says that Σ w·b − σ e^ε w·d ≤ 0 if the odds rise from belief to
+    belief and no sum of the first of the brackets is negative. Odds are raised, and beliefs left
+    out, until that is so.
+    """
+    kept, found = [], []
+    room = least = np.zeros(odds.shape[1])
+    for belief, own in zip(beliefs, odds, strict=True):
+        for_it, against = side.a @ belief, side.not_a @ belief
+        divisor = np.where(against > 0, against, 1.0)
+        at = np.maximum.reduce([own / divisor, (for_it - room) / divisor, least])
+        is_kept = (against > 0) | (for_it <= room)
+        least = np.where(is_kept, at, least)
+        room = np.maximum(room + np.where(is_kept, at * against - for_it, 0.0), 0.0)
+        kept.append(np.where(is_kept, belief, 0.0))
+        found.append(at)
+    return kept, found
 
 
 def _sides(bound: Bound) -> list[Side]:

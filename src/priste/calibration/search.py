@@ -13,6 +13,7 @@ from priste.calibration.effort import FEW, Effort, usable_outputs
 from priste.calibration.finish import certified, repaired
 from priste.calibration.program import Program, SolverError
 from priste.calibration.promising import promising
+from priste.calibration.refine import certified_with_truth
 from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.checks import Array
@@ -157,12 +158,12 @@ class OnMap:
         self.weights, self.outputs, self.deadline = search.weights, outputs, search.deadline
         self.is_linear = search.is_linear
         self.gap = self.effort.gap / 10 if self.is_linear else self.effort.gap
-        emission = search.emission
+        self.search, emission = search, search.emission
         costs = emission.T @ (self.weights[:, None] * self.losses[:, outputs])
-        if len(outputs) < len(search.possible):  # what is best taken for the same output is merged
-            nearest = np.argmin(costs, axis=1)
-            emission = emission @ np.eye(len(outputs))[nearest]
-            costs = emission.T @ (self.weights[:, None] * self.losses[:, outputs])
+        self.is_coarse = len(outputs) < len(search.possible)
+        if self.is_coarse:  # what is best taken for the same output is merged
+            self.merged = np.eye(len(outputs))[np.argmin(costs, axis=1)]
+            emission, costs = emission @ self.merged, self.merged.T @ costs
         self.mechanism, self.cost = emission, costs
         pairs = zip(self.situation.protections, self.situation.evidence, strict=True)
         self.bounds = [Bound.of(p, e, emission) for p, e in pairs]
@@ -312,5 +313,15 @@ class OnMap:
 
     def _certified(self, remap: Array) -> Array:
         """Return the emission in whole tickets, certified."""
-        n_outputs = self.losses.shape[1]
+        n_outputs, search = self.losses.shape[1], self.search
+        if self.is_coarse and self.effort.outputs is None:
+            return certified_with_truth(
+                self.situation,
+                search.emission,
+                self.merged @ remap,
+                self.outputs,
+                search.emission.T @ (self.weights[:, None] * self.losses),
+                search.possible,
+                self.weights @ search.emission,
+            )
         return certified(self.situation, self.mechanism, remap, self.outputs, n_outputs)

@@ -1,0 +1,86 @@
+"""Truth kept inside the cells that an output stands for.
+
+On a map with few outputs everybody near one of them reports it, whoever they are. Those for whom it
+is the nearest may say so more exactly: its column is parted into one for each of them, with the
+same share of all others, and each is labelled by the cell that is best for it. In between all
+columns are in proportion, which tells nothing more, and columns that keep a promise form a cone; so
+there is a largest part of the truth that keeps every promise, and bisection finds it. What is lost
+on average never grows.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priste.calibration.bounds import Bound
+from priste.calibration.calibration import Situation
+from priste.calibration.finish import certified
+from priste.calibration.program import SolverError
+from priste.checks import Array
+
+Index = NDArray[np.intp]
+
+_HALVINGS = 5  # of what is not known of the part that is told
+_RARE = 1e-3  # of those for whom an output is the nearest: who is too rare to be told apart
+
+
+def certified_with_truth(
+    situation: Situation,
+    mechanism: Array,
+    remap: Array,
+    outputs: Index,
+    cost: Array,
+    possible: Index,
+    mass: Array,
+) -> Array:
+    """Return the emission of a refined remap in whole tickets; if rounding hurts, of the remap."""
+    pairs = zip(situation.protections, situation.evidence, strict=True)
+    bounds = [Bound.of(p, e, mechanism) for p, e in pairs]
+    n_cells = cost.shape[1]
+    try:
+        more = refined(bounds, remap, outputs, cost, possible, mass)
+        return certified(situation, mechanism, *more, n_cells)
+    except SolverError:
+        return certified(situation, mechanism, remap, outputs, n_cells)
+
+
+def refined(
+    bounds: Sequence[Bound], remap: Array, outputs: Index, cost: Array, possible: Index, mass: Array
+) -> tuple[Array, Index]:
+    """Return a remap of signals onto more outputs that costs no more, and these outputs.
+
+    `cost` is that of giving each cell after each signal, `possible` are the cells that may be
+    given, and `mass` is how likely each signal is. The remap keeps the promises, and so does what
+    is returned.
+    """
+    nearest = cost[:, outputs].argmin(axis=1)
+    parts = []
+    for number, column in enumerate(remap.T):
+        weight = np.where(nearest == number, mass * column, 0.0)
+        members = np.flatnonzero(weight > _RARE * weight.sum())
+        parts.append(_parted(bounds, column, members, weight[members]))
+    columns = np.concatenate(parts, axis=1)
+    totals = columns.T @ cost[:, possible]
+    return columns, np.asarray(possible[totals.argmin(axis=1)])
+
+
+def _parted(bounds: Sequence[Bound], column: Array, members: Index, weight: Array) -> Array:
+    """Return a column, parted by its members as far as that keeps the promises."""
+    if len(members) < 2:
+        return column[:, None]
+    even = np.outer(column, weight / weight.sum())
+    told = even.copy()
+    told[members] = np.diag(column[members])
+
+    def keeps(part: float) -> bool:
+        between = (1 - part) * even + part * told
+        return not any(bound.failing(between, any_will_do=True).any() for bound in bounds)
+
+    if keeps(1.0):
+        return told
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return (1 - low) * even + low * told if low else column[:, None]
