@@ -43,7 +43,7 @@ def add_to_all(program: Interior, lines: NDArray[np.intp]) -> None:
     program.add(np.repeat(np.arange(n_columns), len(lines)), np.tile(lines, n_columns))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2), st.booleans())
 def test_the_optimum_is_reached_from_inside(seed: int, n_mus: int, late: bool) -> None:
     cost, rows = random_program(seed, n_mus)

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -126,7 +127,8 @@ def best_remap(lines: OddsLines, cost: Array) -> tuple[float, Array]:
         A_eq=np.hstack([np.eye(n_rows, rows.shape[1])] * n_columns),
         b_eq=np.ones(n_rows),
     )
-    assume(result.status == 0)  # lines without end may ask for too much
+    if result.status != 0:
+        reject()  # lines without end may ask for too much
     return result.fun, -result.ineqlin.marginals.reshape(n_columns, -1).T
 
 
@@ -150,6 +152,39 @@ def test_any_prices_give_a_bound_and_those_of_the_best_remap_a_close_one(seed: i
     assert least <= best + 1e-9
     if (bound.a > 0).all() and (bound.a < 1).all():  # odds that have no end are an interval alone
         assert least >= best - 0.01 * cost.sum()
+
+
+def test_prices_that_keep_a_number_from_rising_tie_beliefs() -> None:
+    bound, random = random_bound(26), np.random.default_rng(26)
+    cost, lines = random.random((bound.true.shape[1], int(random.integers(1, 4)))), narrow(bound)
+    best, prices = best_remap(lines, cost)
+    assert prices[lines.n_lines :].max() > 1e-3
+    least = float((cost + lines.price(prices)).min(axis=1).sum())
+    assert best - 0.001 * cost.sum() <= least <= best + 1e-9
+
+
+@settings(max_examples=100)
+@given(SEEDS)
+def test_tied_beliefs_have_rising_odds_and_are_never_for_the_event_in_sum(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    side = next(iter(OddsLines([random_bound(seed)]).sides), None)
+    assume(side is not None)
+    assert side is not None
+    n_beliefs = int(random.integers(1, 6))
+    shape = n_beliefs, len(side.a), 3
+    beliefs = list(random.random(shape) ** 4 * (random.random(shape) < 0.7))
+    kept, odds = odds_lines._joined(side, beliefs, random.random((n_beliefs, 3)) ** 3)
+    for column in range(3):
+        found = [(w[:, column], at[column]) for w, at in zip(kept, odds, strict=True)]
+        used = [(w, at) for w, at in found if w.any()]
+        assert all(first <= then for (_, first), (_, then) in pairwise(used))
+        brackets = [at * (side.not_a @ w) - side.a @ w for w, at in used]
+        assert (np.cumsum([0.0, *brackets]) >= -1e-12).all()
+    assert all(
+        (w == 0).all(axis=0)[k] or (w == b)[:, k].all()
+        for w, b in zip(kept, beliefs, strict=True)
+        for k in range(3)
+    )
 
 
 def test_the_numbers_of_a_column_of_ones_are_in_the_middle_of_what_is_left() -> None:

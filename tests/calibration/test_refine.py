@@ -1,6 +1,7 @@
 """Truth inside the cells of an output, beside the condition on all pairs of vertices."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,18 @@ def test_all_of_the_truth_is_told_where_nobody_minds() -> None:
     )
     assert sorted(cells.tolist()) == list(range(N_CELLS))
     np.testing.assert_array_equal(columns[cells], np.eye(N_CELLS)[cells][:, cells])
+
+
+def test_as_much_of_the_truth_is_told_as_the_promise_allows() -> None:
+    a, factor = np.array([0.5]), 1.5
+    true, false = np.array([[0.3, 0.2]]), np.array([[0.2, 0.3]])
+    bound = Bound(a, 1 - a, true, false, factor, both=True)
+    first, second = refine._parted([bound], np.ones(2), np.array([0, 1]), np.ones(2)).T
+    np.testing.assert_allclose(first + second, 1.0)
+    odds = (true @ first) / (false @ first)
+    assert factor * 0.97 < odds[0] <= factor
+    tighter = refine._parted([replace(bound, factor=1.2)], np.ones(2), np.array([0, 1]), np.ones(2))
+    assert 0.5 < tighter[0, 0] < first[0] <= 1.0
 
 
 def test_where_rounding_hurts_the_remap_serves_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
