@@ -263,8 +263,9 @@ class BeliefSearch:
             self.weights @ self.emission,
         )
         price = self.emission.T @ OddsLines(self.bounds).price(found.prices)
-        bound = max(float((self.cost[:, found.outputs] + price).min(axis=1).sum()), 0.0)
         expected = float(np.sum(self.weights[:, None] * emission * self.losses))
+        bound = float((self.cost[:, found.outputs] + price).min(axis=1).sum())
+        bound = min(max(bound, 0.0), expected)  # the truth goes beyond these outputs
         remark = ""
         if found.loss > found.least * (1 + self.gap):
             early = "the time was up" if time.monotonic() > self.deadline else "the search ended"

@@ -225,7 +225,7 @@ class OnMap:
             emission,
             self.situation.mechanism.budget,
             expected_loss=expected,
-            bound=bound,
+            bound=min(bound, expected) if self.is_coarse else bound,  # the truth is finer
             warm_start=WarmStart(mattered, best > 1e-6 if self.is_linear else None),
             remark=remark,
         )
