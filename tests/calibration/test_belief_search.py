@@ -231,8 +231,10 @@ def test_a_solver_that_fails_leaves_what_was_found_or_the_search_to_cuts(
 
 def test_time_that_is_up_is_told(planned: list[CertifiedPlan | None]) -> None:
     plan = OptimalRemap(GRID.distances, time_limit=1e-9).plan(first_step(PRIORS[0]))
-    assert planned == [plan]
-    assert "the time was up" in plan.remark
+    (found,) = planned
+    assert found is not None
+    assert "the time was up" in found.remark
+    assert plan.expected_loss <= found.expected_loss  # cuts may have had a moment, too
     assert largest_loss(plan.emission, PRIORS[0]) <= EPSILON
 
 
