@@ -106,8 +106,7 @@ def fine_bound(situation: Situation, losses: Array, rounds: int = 34, settling: 
     lines = OddsLines([Bound.of(p, e, emission) for p, e in pairs])
     odds_lines._WIDTH, odds_lines._MOST = before
     program = Interior(cost / scale, lines.middle(), lines.rows)
-    n_columns, n_falls = cost.shape[1], len(lines.falls)
-    program.add(np.repeat(np.arange(n_columns), n_falls), np.tile(lines.falls, n_columns))
+    program.add_to_all(lines.falls)
     best = 0.0
     with blas().limit(limits=1, user_api="blas"):
         for number in range(rounds + settling):

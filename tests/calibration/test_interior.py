@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from priste.calibration.interior import Interior
@@ -38,11 +37,6 @@ def best_at_once(cost: Array, rows: Array) -> float:
     return float(result.fun)
 
 
-def add_to_all(program: Interior, lines: NDArray[np.intp]) -> None:
-    n_columns = program.n_columns
-    program.add(np.repeat(np.arange(n_columns), len(lines)), np.tile(lines, n_columns))
-
-
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2), st.booleans())
 def test_the_optimum_is_reached_from_inside(seed: int, n_mus: int, late: bool) -> None:
@@ -53,7 +47,7 @@ def test_the_optimum_is_reached_from_inside(seed: int, n_mus: int, late: bool) -
         if program.centrality < 1e-7:
             break
         if number in ((1, 4) if late else (0,)):  # half of the lines a little later
-            add_to_all(program, every[number == 4 :: 2] if late else every)
+            program.add_to_all(every[number == 4 :: 2] if late else every)
         program.step()
     remap = program.columns
     best = best_at_once(cost, rows)
@@ -74,7 +68,7 @@ def test_what_is_least_is_so_at_every_step(seed: int) -> None:
     cost, rows = random_program(seed, 0)
     best = best_at_once(cost, rows)
     program = Interior(cost, np.empty(0), lambda lines: rows[lines])
-    add_to_all(program, np.arange(len(rows)))
+    program.add_to_all(np.arange(len(rows)))
     for _ in range(7):
         program.step()
         assert program.least() <= best + 1e-9
@@ -84,7 +78,7 @@ def test_what_is_least_is_so_at_every_step(seed: int) -> None:
 def test_lines_with_much_room_are_dropped_and_others_stay() -> None:
     rows = np.array([[-1.0, 0.999], [-1.0, 0.1], [-1.0, 0.0]])
     program = Interior(np.array([[0.0], [1.0]]), np.empty(0), lambda lines: rows[lines])
-    add_to_all(program, np.arange(3))
+    program.add_to_all(np.arange(3))
     program.drop(0.2, always=2)
     assert program.given.line.tolist() == [0, 2]
     assert len(program.given.h) == len(program.given.slack) == 2
@@ -103,6 +97,6 @@ def test_other_costs_lead_elsewhere() -> None:
 
 def test_a_program_that_has_lost_its_way_says_so() -> None:
     program = Interior(np.ones((2, 2)), np.empty(0), lambda _: np.full((1, 2), np.nan))
-    add_to_all(program, np.zeros(1, dtype=np.intp))
+    program.add_to_all(np.zeros(1, dtype=np.intp))
     with pytest.raises(SolverError):
         program.step()

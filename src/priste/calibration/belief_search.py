@@ -179,7 +179,7 @@ class BeliefSearch:
         bounds = [bound.after(self.emission @ groups) for bound in self.bounds]
         lines = OddsLines(bounds)
         program = Interior(cost[:, outputs] / scale, lines.middle(), lines.rows)
-        program.add(*_of_each([lines.falls] * len(outputs)))
+        program.add_to_all(lines.falls)
         if before is not None:
             nearest = np.argmin(self.losses[np.ix_(outputs, before.outputs)], axis=1)
             program.add(*_of_each([before.tight[k] for k in nearest]))

@@ -118,6 +118,10 @@ class Interior:
         pairs = zip(self.given, more, strict=True)
         self.given = _Lines._make(np.insert(old, places, new, axis=0) for old, new in pairs)
 
+    def add_to_all(self, lines: Index) -> None:
+        """Give every column the same lines."""
+        self.add(np.repeat(np.arange(self.n_columns), len(lines)), np.tile(lines, self.n_columns))
+
     def drop(self, beyond: float, always: int) -> None:
         """Drop lines that are far from being broken; those from number `always` on stay."""
         given = self.given
