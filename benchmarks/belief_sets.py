@@ -4,7 +4,7 @@ The secret is a visit to a few cells in the steps 1 to 3 of a stream, people mov
 cells a step, and the observer's belief is near the public one (a tenth of it is free) or any. For
 each of the first releases the seconds are measured; for the first REFERENCES of each stream also
 what no remap onto any of the cells can go below, from a program of all cells as signals and outputs
-that takes minutes each.
+that takes about a minute each.
 """
 
 import sys
@@ -27,10 +27,11 @@ from priste import (
     presence,
 )
 from priste.calibration import CertifiedPlan, Situation, odds_lines
-from priste.calibration.belief_search import BROKEN, add_broken
 from priste.calibration.bounds import Bound
+from priste.calibration.broken_lines import BROKEN, add_broken
 from priste.calibration.interior import Interior
 from priste.calibration.odds_lines import OddsLines
+from priste.calibration.program import SolverError
 from priste.calibration.search import weights
 from priste.calibration.spending import rationed
 from priste.checks import Array
@@ -91,14 +92,14 @@ def streams(side: int) -> Iterator[tuple[str, Protector, Grid]]:
                 )
 
 
-def fine_bound(situation: Situation, losses: Array, rounds: int = 34, settling: int = 10) -> float:
+def fine_bound(situation: Situation, losses: Array, rounds: int = 26, settling: int = 20) -> float:
     """Return what no remap onto any of the cells can go below.
 
     All cells are signals and outputs, odds have narrow intervals, and in the last rounds no lines
     are added, so that prices settle.
     """
     before = odds_lines._WIDTH, odds_lines._MOST
-    odds_lines._WIDTH, odds_lines._MOST = 0.15, 60
+    odds_lines._WIDTH, odds_lines._MOST = 0.1, 60
     emission = situation.mechanism.emission()
     cost = emission.T @ (weights(situation)[:, None] * losses)
     scale = float(cost.sum(axis=0).min())
@@ -107,13 +108,17 @@ def fine_bound(situation: Situation, losses: Array, rounds: int = 34, settling: 
     odds_lines._WIDTH, odds_lines._MOST = before
     program = Interior(cost / scale, lines.middle(), lines.rows)
     program.add_to_all(lines.falls)
+    alike = lines.alike(losses[cost.argmin(axis=1), ::10])
     best = 0.0
     with blas().limit(limits=1, user_api="blas"):
         for number in range(rounds + settling):
             if number < rounds:
-                add_broken(program, lines, BROKEN, 20)
+                add_broken(program, lines, alike, BROKEN, 20)
                 program.drop(0.15, lines.n_lines)
-            program.step()
+            try:
+                program.step()
+            except SolverError:  # it cannot go nearer
+                break
             if number >= rounds:
                 prices = program.prices(lines.n_lines + len(lines.falls))
                 best = max(best, float((cost / scale + lines.price(prices)).min(axis=1).sum()))

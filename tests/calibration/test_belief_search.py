@@ -25,6 +25,7 @@ from priste.calibration import CertifiedPlan, Situation
 from priste.calibration import belief_search as belief_search_module
 from priste.calibration import search as search_module
 from priste.calibration.belief_search import BeliefSearch
+from priste.calibration.blocks import work_of_a_step
 from priste.calibration.effort import Effort
 from priste.calibration.interior import Interior
 from priste.calibration.program import SolverError
@@ -227,6 +228,61 @@ def test_a_solver_that_fails_leaves_what_was_found_or_the_search_to_cuts(
     assert found is not None
     assert "the search ended" in found.remark
     assert plan.expected_loss <= found.expected_loss  # cuts have tried, too
+
+
+def test_a_search_that_is_too_much_work_ends_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, planned: list[CertifiedPlan | None]
+) -> None:
+    steps: list[Interior] = []
+    step = Interior.step
+
+    def noted(program: Interior) -> tuple[float, float]:
+        steps.append(program)
+        return step(program)
+
+    monkeypatch.setattr(Interior, "step", noted)
+    usual = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+    rounds = [steps.count(program) for program in dict.fromkeys(steps)]
+    assert usual.remark == ""
+    monkeypatch.setattr(belief_search_module, "_MOST_WORK", 1e9)  # two rounds
+    steps.clear()
+    plan = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+    assert [steps.count(program) for program in dict.fromkeys(steps)] == [2, 2]
+    assert min(rounds) > 2
+    assert planned[1] is not None
+    assert "the search ended" in planned[1].remark
+    assert largest_loss(plan.emission, PRIORS[0]) <= EPSILON
+
+
+def test_what_has_settled_is_near_though_prices_do_not_prove_it(
+    monkeypatch: pytest.MonkeyPatch, planned: list[CertifiedPlan | None]
+) -> None:
+    usual = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+    monkeypatch.setattr(Interior, "least", lambda _: -1.0)
+    plan = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+    assert planned[1] is plan
+    assert plan.remark == ""
+    assert plan.expected_loss <= 1.02 * usual.expected_loss
+    monkeypatch.setattr(Interior, "gap", 10.0)
+    OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+    assert planned[2] is not None
+    assert "the search ended" in planned[2].remark
+
+
+def test_the_work_of_a_round_limits_outputs_and_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(belief_search_module, "_OUTPUTS", (2, 4, 8, 12))
+    monkeypatch.setattr(belief_search_module, "_GROUPS", (6, 9, 12))
+    search = belief_search(first_step(PRIORS[0]))
+    rough = search._solve(search.ranked[:4], 8, 0.15)
+    tight = np.mean([len(lines) for lines in rough.tight])
+    sizes = []
+    for limit in (0.0, 8.3e8, 1e12):
+        monkeypatch.setattr(belief_search_module, "_WORK", limit)
+        sizes.append(search._sizes(rough))
+        lines = float(belief_search_module._LINES * tight * np.sqrt(sizes[-1][1]))
+        assert limit == 0.0 or work_of_a_step(*sizes[-1], lines) <= limit
+    assert sizes[0] == (2, 6)  # the least, where everything is too much
+    assert sizes[0] < sizes[1] < sizes[2] == (12, 12)
 
 
 def test_time_that_is_up_is_told(planned: list[CertifiedPlan | None]) -> None:

@@ -75,6 +75,20 @@ def test_what_is_least_is_so_at_every_step(seed: int) -> None:
     assert program.least() >= best - 0.01
 
 
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1))
+def test_the_gap_is_what_is_left_to_gain_once_prices_fit(seed: int) -> None:
+    cost, rows = random_program(seed, 0)
+    best = best_at_once(cost, rows)
+    program = Interior(cost, np.empty(0), lambda lines: rows[lines])
+    program.add_to_all(np.arange(len(rows)))
+    for _ in range(12):
+        program.step()
+    reached = float((cost * program.columns).sum())
+    assert reached - best == pytest.approx(program.gap, abs=1e-3 + program.gap)
+    assert reached - program.row_prices.sum() == pytest.approx(program.gap, abs=1e-6)
+
+
 def test_lines_with_much_room_are_dropped_and_others_stay() -> None:
     rows = np.array([[-1.0, 0.999], [-1.0, 0.1], [-1.0, 0.0]])
     program = Interior(np.array([[0.0], [1.0]]), np.empty(0), lambda lines: rows[lines])

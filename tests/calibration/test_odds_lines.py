@@ -287,3 +287,21 @@ def test_ends_of_odds_go_from_the_smallest_to_the_largest_in_equal_ratios() -> N
             widths = np.diff(inner)
             np.testing.assert_allclose(widths, widths[:1].repeat(len(widths)), rtol=1e-6)
             assert (widths <= 0.3 + 1e-9).all() or len(widths) == 12
+
+
+def test_vertices_are_alike_whose_users_are_in_the_same_places() -> None:
+    """One of fifty, itself among them, counted side by side."""
+    grid = Grid(10, 15)
+    spread = np.exp(-(grid.distances**2))
+    spread /= spread.sum(axis=1, keepdims=True)
+    a = np.linspace(0.1, 0.9, grid.n_cells)
+    parts = a[:, None] * spread, (1 - a)[:, None] * spread
+    lines = OddsLines([Bound(a, 1 - a, *parts, 1.5, both=True)])
+    alike = lines.alike(grid.distances[:, ::7])
+    assert len(alike) == len(np.unique(lines.vertex)) == 2 * grid.n_cells
+    for vertex, others in enumerate(alike):
+        side, cell = divmod(vertex, grid.n_cells)
+        assert len(others) == 3
+        assert vertex in others
+        assert set(others // grid.n_cells) == {side}
+        assert (grid.distances[cell, others % grid.n_cells] < 3).all()

@@ -440,3 +440,26 @@ def test_beliefs_of_promises_that_are_gone_do_not_hide_others() -> None:
     for gone in (some, {}):
         start = WarmStart({5: gone, 0: some})
         assert len(place._remembered(start, {}, shared)) == 4
+
+
+@pytest.mark.parametrize("sizes", [[12], [1, 2, 5, 12], [3, 2]])
+def test_cells_to_release_are_chosen_greedily(sizes: list[int]) -> None:
+    grid = Grid(3, 5)
+    search = Search(
+        Effort(0.01, 10, None, 60.0),
+        first_step(NearPrior(np.full(15, 1 / 15), 0.3), grid),
+        grid.distances,
+    )
+    search.possible = np.array([1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14])
+    search.weights = np.random.default_rng(0).dirichlet(np.ones(15))
+    chosen: list[int] = []
+    while len(chosen) < 12:  # each time the cell with which the mean distance is least
+        totals = {
+            cell: search.weights @ grid.distances[:, [*chosen, cell]].min(axis=1)
+            for cell in search.possible.tolist()
+            if cell not in chosen
+        }
+        chosen.append(min(totals, key=lambda cell: totals[cell]))
+    for size in sizes:
+        assert search._ranked(size).tolist() == chosen[:size]
+    assert sorted(search._ranked(99).tolist()) == search.possible.tolist()

@@ -7,6 +7,7 @@ The program of both (`priste.calibration.odds_lines`) is solved from the inside,
 columns is given the lines that it comes to break (`priste.calibration.interior`).
 """
 
+import math
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from priste.calibration.blocks import work_of_a_step
 from priste.calibration.bounds import Bound
+from priste.calibration.broken_lines import BROKEN, add_broken
 from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.effort import Effort
 from priste.calibration.finish import repaired
@@ -29,25 +32,27 @@ from priste.worst_case import blas
 Index = NDArray[np.intp]
 
 _ROUGH = (16, 80, 0.15)  # outputs, groups of signals and gap of a first look
-_OUTPUTS = (24, 32, 48, 64)  # that may serve
+_OUTPUTS = (24, 32, 48, 64, 96, 128, 160, 200)  # that may serve
 MOST_OUTPUTS = _OUTPUTS[-1]
 """How many cells may serve as outputs."""
-_GROUPS = (80, 110, 140, 170, 200)  # of signals that there may be
+_GROUPS = (140, 170, 200, 240, 280)  # of signals that there may be
 _OF_OUTPUTS = 0.8  # of how far outputs are from those who tell the truth: what that costs
-_OF_GROUPS = 0.2  # of how wide groups of signals are: what that costs
+_OF_GROUPS = 0.1  # of how wide groups of signals are, for all: what that costs
 _FAR = 0.5  # of the loss of a first look: where its outputs are further, a finer map is needed
-_CLOSE = 0.03  # how near the best of its kind a remap has to be
+_CLOSE = 0.01  # how near the best of its kind a remap has to be
+_SETTLED = 0.004  # of what was reached: a gap by products of slack and price that is small enough
+_MENDED = 0.005  # of what was reached: what repairs may cost then
+_AT_LAST = 5.0  # how much more of both is good enough where the search has to end
 _HOPELESS = 0.98  # of the loss of one answer for all: a first look that gains less is enough
 _TOO_STRICT = 1.05  # a bound above one answer for all, as a factor: its lines cannot be kept
 _FIRST_SHARE, _SHARE = 0.3, 0.8  # of the time that is given: when a first look ends, and the other
 _SPEAKING = 2.0  # how much more it matters who speaks for an event than where the user is
-_WORK = 1e9  # that a round may be, in products of numbers
-_OF_ITS_OWN = 1.1e7  # that an output is, however few signals there are
+_WORK = 3.5e9  # that a round may be, as `work_of_a_step` counts
+_MOST_WORK = 1.15e11  # that all rounds may be
+_LINES = 0.13  # that there will be for each tight one of a first look, times the root of groups
 _ROUNDS = 32  # of the search from inside
 _LOOK = 10  # rounds after which a first look has seen enough if there is something to gain
 _MOVES = (5, 7, 9)  # rounds after which outputs move to where those who give them are
-BROKEN = 1e-3
-"""How far lines must be broken to be added, relative."""
 _TIGHT = 0.05  # lines that matter to a column have less slack than this, relative
 _AT_FIRST = (-0.1, 20)  # columns begin with lines that they nearly break, and as many
 _MORE = 15  # lines that a column is given at a time later
@@ -60,8 +65,9 @@ _PATIENCE = 3  # such steps
 class Found(NamedTuple):
     """A remap of signals that passes, its outputs and its loss, and about the best of its kind.
 
-    No remap of the same groups onto the same outputs loses much less than `least`; `prices` are
-    those of its lines, and `tight` the lines that hold each column back.
+    No remap of the same groups onto the same outputs loses less than `least`; `prices` are those of
+    its lines, and `tight` the lines that hold each column back. `is_near` tells whether the best is
+    near, also where prices are not good enough to prove it by `least`.
     """
 
     remap: Array
@@ -70,6 +76,7 @@ class Found(NamedTuple):
     least: float
     prices: Array
     tight: list[Index]
+    is_near: bool
 
 
 class BeliefSearch:
@@ -92,6 +99,8 @@ class BeliefSearch:
         self.cost = emission.T @ (weights[:, None] * losses)
         pairs = zip(situation.protections, situation.evidence, strict=True)
         self.bounds = [Bound.of(p, e, None) for p, e in pairs]
+        far = losses[np.ix_(self.cost.argmin(axis=1), ranked[: _ROUGH[0]])]
+        self.alike = OddsLines([bound.after(emission) for bound in self.bounds]).alike(far)
 
     def plan(self) -> CertifiedPlan | None:
         """Return the best certified plan that was found, or None if a finer map is needed."""
@@ -111,7 +120,7 @@ class BeliefSearch:
 
         More outputs serve those who tell the truth, smaller groups those who must not.
         """
-        lines = float(np.mean([len(tight) for tight in rough.tight]))
+        tight = float(np.mean([len(tight) for tight in rough.tight]))
         far = self.losses[:, rough.outputs]
         nearest = np.arange(len(far)), far.argmin(axis=1)
         truthful = float(self.weights @ (self.emission @ rough.remap)[nearest])
@@ -120,12 +129,12 @@ class BeliefSearch:
             n: _OF_OUTPUTS * truthful * (self.cost[:, self.ranked[:n]].min(axis=1).sum() - best)
             for n in _OUTPUTS
         }
-        by_groups = {n: _OF_GROUPS * self._width(n) for n in _GROUPS}
+        by_groups = {n: (_OF_GROUPS + truthful) * self._width(n) for n in _GROUPS}
         costs = {
             (size, groups): by_outputs[size] + by_groups[groups]
             for size in _OUTPUTS
             for groups in _GROUPS
-            if size * (_OF_ITS_OWN + groups**2 * (groups + 2 * lines)) <= _WORK
+            if work_of_a_step(size, groups, _LINES * tight * math.sqrt(groups)) <= _WORK
         }
         return min(costs, key=lambda pair: costs[pair], default=(_OUTPUTS[0], _GROUPS[0]))
 
@@ -187,13 +196,14 @@ class BeliefSearch:
         best = np.zeros((len(cost), len(outputs)))
         best[:, int(np.argmin(totals))] = 1.0  # one answer for all
         one_answer = best_loss = float(totals.min())
-        least, stuck, moves = 0.0, 0, () if before is None else _MOVES
+        is_near, least, work, stuck, moves = False, 0.0, 0.0, 0, () if before is None else _MOVES
         rounds = min(self.effort.rounds, _ROUNDS) if one_answer else 0
         for number in range(rounds):
             if number in moves:
                 outputs = self._moved_apart(outputs, program.columns, cost)
                 program.reprice(cost[:, outputs] / scale)
-            add_broken(program, lines, *(_AT_FIRST if number == 0 else (BROKEN, _MORE)))
+            wanted = _AT_FIRST if number == 0 else (BROKEN, _MORE)
+            add_broken(program, lines, self.alike, *wanted)
             if number >= _SETTLING:
                 program.drop(_BEYOND, lines.n_lines)
             is_over = time.monotonic() > time_to_end
@@ -210,17 +220,23 @@ class BeliefSearch:
             if least > _TOO_STRICT * one_answer:
                 raise SolverError("not even one answer for all keeps lines for intervals of odds")
             stuck = stuck + 1 if max(steps) < _STUCK else 0
-            is_last = is_over or stuck >= _PATIENCE or number == rounds - 1
+            work += work_of_a_step(len(outputs), len(cost), len(program.given.line) / len(outputs))
+            is_over |= work > _MOST_WORK or stuck >= _PATIENCE
+            is_last = is_over or number == rounds - 1
             is_look = before is None and number >= _LOOK
-            is_near = reached <= least * (1 + gap) and number > max(moves, default=0)
-            if is_last or is_look or is_near:
+            loose = _AT_LAST if is_last else 1.0
+            is_settled = scale * program.gap <= loose * _SETTLED * reached and before is not None
+            is_near = is_settled or reached <= least * (1 + gap)
+            if is_last or is_look or (is_near and number > max(moves, default=0)):
                 mended = repaired(bounds, remap, self.deadline)
                 loss = float((cost[:, outputs] * mended).sum())
                 if loss < best_loss:
                     best, best_loss = mended, loss
                 gains = best_loss < _HOPELESS * one_answer
                 near = gap if gains else min(gap, self.gap)  # nothing to gain: be more certain
-                if is_last or (is_look and gains) or best_loss <= least * (1 + near):
+                is_near = best_loss <= least * (1 + near)
+                is_near |= is_settled and best_loss <= (1 + loose * _MENDED) * reached
+                if is_last or (is_look and gains) or is_near:
                     break
         outputs = self._moved(best, cost)
         loss = float((cost[:, outputs] * best).sum())
@@ -228,7 +244,7 @@ class BeliefSearch:
         given = program.given
         is_tight = (given.slack < _TIGHT) & (given.line < lines.n_lines)
         tight = [given.line[is_tight & (given.column == k)] for k in range(len(outputs))]
-        return Found(groups @ best, outputs, loss, least, prices, tight)
+        return Found(groups @ best, outputs, loss, least, prices, tight, is_near)
 
     def _moved(self, columns: Array, cost: Array) -> Index:
         """Return the best output for each column: who gives it does not change what it tells."""
@@ -267,28 +283,11 @@ class BeliefSearch:
         bound = float((self.cost[:, found.outputs] + price).min(axis=1).sum())
         bound = min(max(bound, 0.0), expected)  # the truth goes beyond these outputs
         remark = ""
-        if found.loss > found.least * (1 + self.gap):
+        if not found.is_near:
             early = "the time was up" if time.monotonic() > self.deadline else "the search ended"
             remark = f"{early}: what served has {expected:.3g}, the bound is {bound:.3g}"
         budget = self.situation.mechanism.budget
         return CertifiedPlan(emission, budget, expected_loss=expected, bound=bound, remark=remark)
-
-
-def add_broken(program: Interior, lines: OddsLines, least: float, most: int) -> None:
-    """Give each column the lines that it breaks most, by more than `least`, about `most` of them.
-
-    Of each vertex it is given one line at a time.
-    """
-    excess, given = lines.excess(program.columns, program.mus), program.given
-    counted = given.line < lines.n_lines
-    excess[given.column[counted], given.line[counted]] = -np.inf
-    more = []
-    for mine in excess:
-        wanted = np.flatnonzero(mine > least)
-        wanted = wanted[np.argsort(-mine[wanted], kind="stable")]
-        _, chosen = np.unique(lines.vertex[wanted], return_index=True)
-        more.append(wanted[np.sort(chosen)[: max(most, len(chosen) // 3)]])
-    program.add(*_of_each(more))
 
 
 def _of_each(lines: Sequence[Index]) -> tuple[Index, Index]:

@@ -6,35 +6,34 @@ are far more lines than matter: a column is given those that it comes to break. 
 method (Mehrotra's predictor and corrector) suits that better than a simplex method: its points lie
 well inside, so the lines that they break are those that matter, and adding some disturbs it little.
 
-Each column is a block of its own, and only the sums of the rows join them: a step takes one matrix
-per block, and one of as many rows as Q has. What all blocks have in the same number (their entries)
-is kept in matrices with a row for each block, and their lines one after the other, block by block.
+Each column is a block of its own (`priste.calibration.blocks`), and only the sums of the rows join
+them: a step takes one matrix per block, and one of as many rows as Q has. What all blocks have in
+the same number (their entries) is kept in matrices with a row for each block, and their lines one
+after the other, block by block.
 """
 
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priste import worst_case
+from priste.calibration.blocks import Blocks, half_of_inverse
 from priste.calibration.program import SolverError
 from priste.checks import Array
 
 Index = NDArray[np.intp]
 
 _BACK = 0.95  # how much of the way to the nearest wall a step goes
-_SLACK = 0.05  # that a line that is broken starts with at most, relative to its size
+_SLACK = 0.02  # that a line that is broken starts with at most, relative to its size
 _LEAST_SLACK = 1e-4  # and at least
 _LEAST_TARGET = 0.1  # of the products of slack and price, for the next step
 _CORRECTORS = 2  # attempts to make a step longer
 _FURTHER = 0.3  # how much longer
 _SPREAD = 10.0  # products further from their target than this, as a factor, are brought back
-_SMALL = 24  # rows of a matrix that is inverted at once
 _REGULAR = 1e-13  # relative, added to a matrix that has lost its positive definiteness
 
 
@@ -57,9 +56,12 @@ class _Products(NamedTuple):
 
 
 class _System(NamedTuple):
-    """A point, ready to be solved for: the blocks' inverses, and by how much nothing fits yet."""
+    """A point, ready to be solved for, and by how much nothing fits yet.
 
-    inverses: Array
+    `invert` multiplies by the inverses of the blocks, and `solve` solves for the sums of the rows.
+    """
+
+    invert: Callable[[Array], Array]
     solve: Callable[[Array], Array]
     off_rows: Array
     off_lines: Array
@@ -97,8 +99,7 @@ class Interior:
         self.reprice(cost)
         none, nothing = np.empty(0, dtype=np.intp), np.empty(0)
         self.given = _Lines(none, none, nothing, np.empty((0, size)), nothing, nothing)
-        self._pool = ThreadPoolExecutor(worst_case.CORES)
-        self._matrices = np.empty((2, self.n_columns, size, size))  # to work in
+        self._blocks = Blocks(self.n_columns, size, self.n_rows)
 
     def add(self, columns: Index, lines: Index) -> None:
         """Give columns lines, one each.
@@ -116,7 +117,7 @@ class Interior:
         more = _Lines(columns, lines, scale, rows, slack, self.centrality / slack)
         places = np.searchsorted(self.given.column, columns, side="right")
         pairs = zip(self.given, more, strict=True)
-        self.given = _Lines._make(np.insert(old, places, new, axis=0) for old, new in pairs)
+        self._give(_Lines._make(np.insert(old, places, new, axis=0) for old, new in pairs))
 
     def add_to_all(self, lines: Index) -> None:
         """Give every column the same lines."""
@@ -128,11 +129,21 @@ class Interior:
         matters = given.slack * given.price > 2 * self.centrality
         kept = (given.slack < beyond) | (given.line >= always) | matters
         if not kept.all():
-            self.given = _Lines._make(part[kept] for part in given)
+            self._give(_Lines._make(part[kept] for part in given))
+
+    def _give(self, lines: _Lines) -> None:
+        """Go on with other lines."""
+        self.given = lines
+        self._blocks.give(lines.column, lines.h)
 
     def reprice(self, cost: Array) -> None:
         """Go on with other costs."""
         self.cost[:, : self.n_rows] = cost.T
+
+    @property
+    def pool(self) -> ThreadPoolExecutor:
+        """Who shares the work."""
+        return self._blocks.pool
 
     @property
     def columns(self) -> Array:
@@ -160,6 +171,11 @@ class Interior:
         off = np.maximum(self._off_cost(), 0.0)
         loose = float((off[:, n:] * self.x[:, n:]).sum())
         return float(self.row_prices.sum() - off[:, :n].max(axis=0).sum()) - loose
+
+    @property
+    def gap(self) -> float:
+        """What the columns would cost less at the optimum, if prices and columns fitted by now."""
+        return float(self.centrality * (self.x.size + len(self.given.slack)))
 
     def step(self) -> tuple[float, float]:
         """Go one step, and return how much of the way it went, for the columns and their prices."""
@@ -207,77 +223,22 @@ class Interior:
 
     def _off_cost(self) -> Array:
         """Return by how much the reduced costs are not those of the prices."""
-        off: Array = self.z - self.cost - self._of_lines(self.given.price)
+        off: Array = self.z - self.cost - self._blocks.of_lines(self.given.price)
         off[:, : self.n_rows] += self.row_prices
         return off
 
-    def _parts(self) -> list[slice]:
-        """Return where each column has its lines."""
-        ends = np.searchsorted(self.given.column, np.arange(self.n_columns + 1)).tolist()
-        return [slice(*pair) for pair in pairwise(ends)]
-
-    def _along(self, x: Array) -> Array:
-        """Return the lines at entries."""
-        found, parts, h = np.empty(len(self.given.h)), self._parts(), self.given.h
-
-        def multiply(blocks: range) -> None:
-            for k in blocks:
-                np.dot(h[parts[k]], x[k], out=found[parts[k]])
-
-        self._share(multiply)
-        return found
-
-    def _of_lines(self, prices: Array) -> Array:
-        """Return what prices of lines add to the costs of entries."""
-        found, parts, h = np.empty(self.x.shape), self._parts(), self.given.h
-
-        def multiply(blocks: range) -> None:
-            for k in blocks:
-                np.dot(prices[parts[k]], h[parts[k]], out=found[k])
-
-        self._share(multiply)
-        return found
-
-    def _share(self, work: Callable[[range], None]) -> None:
-        """Do the work on all blocks, shared by the cores."""
-        size = math.ceil(self.n_columns / worst_case.CORES)
-        starts = range(0, self.n_columns, size)
-        shares = [range(k, min(k + size, self.n_columns)) for k in starts]
-        list(self._pool.map(work, shares))
-
     def _system(self) -> _System:
-        """Return the point as it is, ready to be solved for.
-
-        The matrix of a block is diag(z / x) + hᵀ diag(price / slack) h.
-        """
-        given, parts, n = self.given, self._parts(), self.n_rows
-        root = np.sqrt(self.x / self.z)
-        weight = np.sqrt(given.price / given.slack)
-        matrices, halves = self._matrices
-
-        def invert(blocks: range) -> None:
-            for block in blocks:
-                part = parts[block]
-                scaled = given.h[part] * root[block]
-                scaled *= weight[part, None]
-                np.matmul(scaled.T, scaled, out=matrices[block])
-                matrices[block].ravel()[:: len(root[block]) + 1] += 1
-            here = slice(blocks.start, blocks.stop)
-            _half_of_inverse(matrices[here], halves[here])
-            for block in blocks:
-                half = halves[block]
-                half *= root[block]
-                np.matmul(half.T, half, out=matrices[block])
-
+        """Return the point as it is, ready to be solved for."""
+        given = self.given
         try:
-            self._share(invert)
+            invert, sums = self._blocks.inverse(self.x / self.z, given.price / given.slack)
         except np.linalg.LinAlgError as error:
             raise SolverError(f"a column's matrix is singular ({error})") from None
         return _System(
-            matrices,
-            _solver(matrices[:, :n, :n].sum(axis=0)),
-            1 - self.x[:, :n].sum(axis=0),
-            -self._along(self.x) - given.slack,
+            invert,
+            _solver(sums),
+            1 - self.x[:, : self.n_rows].sum(axis=0),
+            -self._blocks.along(self.x) - given.slack,
             self._off_cost(),
         )
 
@@ -285,27 +246,16 @@ class Interior:
         """Return where the prices of the rows and the blocks should go."""
         n, given = self.n_rows, self.given
         gain = (wanted.slack - given.price * system.off_lines) / given.slack - given.price
-        pull = system.off_cost - self._of_lines(gain) + wanted.x / self.x - self.z
-        alone = self._inverted(system.inverses, pull)[:, :n]
+        pull = system.off_cost - self._blocks.of_lines(gain) + wanted.x / self.x - self.z
+        alone = system.invert(pull)[:, :n]
         row_prices = system.solve(system.off_rows - alone.sum(axis=0))
         pull[:, :n] += row_prices
-        x = self._inverted(system.inverses, pull)
-        along = self._along(x)
+        x = system.invert(pull)
+        along = self._blocks.along(x)
         price = gain + given.price / given.slack * along
-        z = self._of_lines(price) - system.off_cost
+        z = self._blocks.of_lines(price) - system.off_cost
         z[:, :n] -= row_prices
         return _Direction(row_prices, x, system.off_lines - along, price, z)
-
-    def _inverted(self, inverses: Array, pull: Array) -> Array:
-        """Return the blocks' inverses, multiplied."""
-        found = np.empty(pull.shape)
-
-        def multiply(blocks: range) -> None:
-            here = slice(blocks.start, blocks.stop)
-            np.matmul(inverses[here], pull[here, :, None], out=found[here, :, None])
-
-        self._share(multiply)
-        return found
 
     def _limits(self, way: _Direction) -> tuple[float, float]:
         """Return how far a way can be gone before something is negative, at most 1."""
@@ -331,30 +281,12 @@ class Interior:
         return float(x.sum() + slack.sum()) / (x.size + slack.size)
 
 
-def _half_of_inverse(matrices: Array, out: Array) -> None:
-    """Put L⁻¹ where the result goes, for positive definite matrices L Lᵀ = (L⁻ᵀ L⁻¹)⁻¹.
-
-    Large ones are taken by halves, many at a time: nearly all of that is products of matrices.
-    """
-    size = matrices.shape[-1]
-    if size <= _SMALL:
-        out[:] = np.linalg.inv(np.linalg.cholesky(matrices))
-        return
-    half = size // 2
-    first, last, below = out[:, :half, :half], out[:, half:, half:], out[:, half:, :half]
-    _half_of_inverse(matrices[:, :half, :half], first)
-    lower = matrices[:, half:, :half] @ first.transpose(0, 2, 1)
-    _half_of_inverse(matrices[:, half:, half:] - lower @ lower.transpose(0, 2, 1), last)
-    np.matmul(last, lower @ -first, out=below)
-    out[:, :half, half:] = 0.0
-
-
 def _solver(matrix: Array) -> Callable[[Array], Array]:
     """Return what solves for a positive definite matrix, made a little more so if need be."""
     more, half = 0.0, np.empty((1, *matrix.shape))
     while more < 1:
         try:
-            _half_of_inverse((matrix + more * np.diag(np.diag(matrix)))[None], half)
+            half_of_inverse((matrix + more * np.diag(np.diag(matrix)))[None], half)
             return lambda right: np.asarray(half[0].T @ (half[0] @ right))
         except np.linalg.LinAlgError:
             more = max(10 * more, _REGULAR)

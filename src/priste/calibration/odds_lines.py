@@ -27,12 +27,14 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import KDTree
 
 from priste.calibration.bounds import Bound
 from priste.checks import Array
 
 _WIDTH = 0.3  # of an interval of odds, as a logarithm
 _MOST = 12  # intervals
+_ALIKE = 50  # one of so many vertices of a side is like another
 _ROUNDING = 1e-12  # relative
 Index = NDArray[np.intp]
 
@@ -127,6 +129,21 @@ class OddsLines:
             for k in range(size - 1)
         ]
 
+    def alike(self, far: Array) -> list[Index]:
+        """Return for each vertex, as `vertex` counts them, those that say much the same.
+
+        `far` is how far the rows are from some places. From vertices that are alike, the user is
+        expected to be as far from each of them.
+        """
+        found: list[Index] = []
+        for side in self.sides:
+            likely = side.true + side.false
+            places = likely @ far / np.maximum(likely.sum(axis=1, keepdims=True), 1e-300)
+            size = max(len(side.a) // _ALIKE, 1)
+            nearest = KDTree(places).query(places, range(1, size + 1))[1]
+            found.extend(len(found) + nearest)
+        return found
+
     @property
     def falls(self) -> Index:
         """The lines that say that μ never rises."""
@@ -163,10 +180,8 @@ class OddsLines:
         A line without any part is never broken: -1.
         """
         found = np.empty((columns.shape[1], self.n_lines))
-        joint = [
-            (columns.T @ side.true.T, columns.T @ (side.factor * side.false.T))
-            for side in self.sides
-        ]
+        rows = np.ascontiguousarray(columns.T)
+        joint = [(rows @ side.true.T, side.factor * (rows @ side.false.T)) for side in self.sides]
         for c, (i, mu, (one, sigma)) in enumerate(self._corners):
             b, d = joint[i]
             slope = mus[mu][:, None] * self._slopes[c]

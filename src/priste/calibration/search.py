@@ -2,6 +2,7 @@
 
 import logging
 import time
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,7 @@ class Search:
         self.possible = usable_outputs(losses.shape[1], self.emission, avoided)
         self._chosen: list[int] = []  # outputs of a coarser map, and how near each cell has one
         self._nearest = np.full(len(losses), np.inf)
+        self._gains: list[tuple[float, int]] = []
 
     def plan(self) -> CertifiedPlan:
         """Return the best certified matrix that was found."""
@@ -141,13 +143,27 @@ class Search:
 
     def _ranked(self, size: int) -> NDArray[np.intp]:
         """Return cells to release, greedily those that serve the public belief best."""
-        losses = self.losses[:, self.possible]
-        while len(self._chosen) < min(size, len(self.possible)):
-            totals = self.weights @ np.minimum(losses, self._nearest[:, None])
-            totals[self._chosen] = np.inf
-            self._chosen.append(int(np.argmin(totals)))
-            self._nearest = np.minimum(losses[:, self._chosen[-1]], self._nearest)
+        size = min(size, len(self.possible))
+        if not self._chosen:
+            self._choose(int(np.argmin(self.weights @ self.losses[:, self.possible])))
+            gains = self.weights @ self._nearest - self.weights @ np.minimum(
+                self.losses[:, self.possible], self._nearest[:, None]
+            )
+            self._gains = [(-gain, k) for k, gain in enumerate(gains) if k != self._chosen[0]]
+            heapify(self._gains)
+        while len(self._chosen) < size:  # what a cell gains only shrinks as others are chosen
+            _, cell = heappop(self._gains)
+            nearer = np.minimum(self.losses[:, self.possible[cell]], self._nearest)
+            least = -float(self.weights @ (self._nearest - nearer))
+            if self._gains and (least, cell) > self._gains[0]:
+                heappush(self._gains, (least, cell))
+            else:
+                self._choose(cell)
         return np.asarray(self.possible[self._chosen[:size]])
+
+    def _choose(self, cell: int) -> None:
+        self._chosen.append(cell)
+        self._nearest = np.minimum(self.losses[:, self.possible[cell]], self._nearest)
 
 
 class OnMap:

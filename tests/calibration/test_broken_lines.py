@@ -1,0 +1,78 @@
+"""The lines that columns are given next, beside a slow choice one by one."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from priste.calibration.broken_lines import add_broken
+from priste.calibration.interior import Interior
+from priste.calibration.odds_lines import OddsLines
+from priste.checks import Array
+from tests.calibration.test_odds_lines import random_bound, random_column
+
+LEAST = 1e-3
+
+
+def slowly(excess: Array, vertex: Array, alike: Any, most: int) -> list[int]:
+    """The lines of a column: always the worst of those that are left."""
+    left, chosen = {int(k) for k in np.flatnonzero(excess > LEAST)}, list[int]()
+    while left and len(chosen) < most:
+        worst = max(left, key=lambda line: (excess[line], -vertex[line]))
+        chosen.append(worst)
+        near = {int(other) for other in alike[vertex[worst]]}
+        left = {line for line in left if int(vertex[line]) not in near}
+    return chosen
+
+
+@settings(max_examples=80)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 70))
+def test_columns_get_the_worst_lines_of_vertices_that_are_not_alike(
+    seed: int, most: int, n_columns: int
+) -> None:
+    bound = random_bound(seed)
+    lines, random = OddsLines([bound]), np.random.default_rng(seed)
+    n_vertices = len(np.unique(lines.vertex))
+    nearest = np.argsort(random.random((n_vertices, n_vertices)), axis=1)[:, :3]
+    alike = [np.union1d(near, [v]) for v, near in enumerate(nearest)]
+    n_rows = bound.true.shape[1]
+    columns = np.stack([random_column(seed + 7 * k, n_rows) for k in range(n_columns)], axis=1)
+    program = Interior(np.ones(columns.shape), lines.middle(), lines.rows)
+    program.x[:, :n_rows] = columns.T
+    program.x[:, n_rows:] *= random.uniform(0, 3, program.x[:, n_rows:].shape)
+    has_parts = lines.rows(np.arange(lines.n_lines)).any(axis=1)
+    some = np.flatnonzero(has_parts & (random.random(lines.n_lines) < 0.2))
+    program.add_to_all(some)  # which are not given again
+    excess = lines.excess(program.columns, program.mus)
+    excess[:, some] = -np.inf
+    before = {(int(c), int(k)) for c in range(n_columns) for k in some}
+    add_broken(program, lines, alike, LEAST, most)
+    found = set(zip(program.given.column.tolist(), program.given.line.tolist(), strict=True))
+    expected = {
+        (column, line)
+        for column, mine in enumerate(excess)
+        for line in slowly(mine, lines.vertex, alike, most)
+    }
+    assert found - before == expected
+    assert len(program.given.line) == len(before) + len(expected)
+
+
+def test_where_nothing_is_broken_nothing_is_given() -> None:
+    lines = OddsLines([random_bound(3)])
+    program = Interior(np.ones((lines.n_rows, 40)), lines.middle(), lines.rows)
+    alike = [np.array([v]) for v in range(len(np.unique(lines.vertex)))]
+    add_broken(program, lines, alike, 1.0, 5)  # nothing is broken by more than its size
+    assert len(program.given.line) == 0
+
+
+def test_no_vertices_need_no_lines() -> None:
+    nothing = SimpleNamespace(
+        vertex=np.empty(0, dtype=np.intp),
+        n_lines=0,
+        excess=lambda columns, _: np.empty((columns.shape[1], 0)),
+    )
+    program = Interior(np.ones((3, 2)), np.empty(0), lambda lines: np.empty((len(lines), 3)))
+    add_broken(program, cast(OddsLines, nothing), [], LEAST, 5)
+    assert len(program.given.line) == 0
