@@ -28,6 +28,7 @@ from priste.calibration.belief_search import BeliefSearch
 from priste.calibration.blocks import work_of_a_step
 from priste.calibration.effort import Effort
 from priste.calibration.interior import Interior
+from priste.calibration.odds_lines import OddsLines
 from priste.calibration.program import SolverError
 from priste.calibration.search import Search, weights
 from priste.checks import Array
@@ -280,7 +281,8 @@ def test_the_work_of_a_round_limits_outputs_and_groups(monkeypatch: pytest.Monke
         monkeypatch.setattr(belief_search_module, "_WORK", limit)
         sizes.append(search._sizes(rough))
         lines = float(belief_search_module._LINES * tight * np.sqrt(sizes[-1][1]))
-        assert limit == 0.0 or work_of_a_step(*sizes[-1], lines) <= limit
+        size = sizes[-1][0], sizes[-1][1] + OddsLines(search.bounds).n_mus
+        assert limit == 0.0 or work_of_a_step(*size, lines) <= limit
     assert sizes[0] == (2, 6)  # the least, where everything is too much
     assert sizes[0] < sizes[1] < sizes[2] == (12, 12)
 

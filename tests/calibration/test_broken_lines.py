@@ -47,16 +47,15 @@ def test_columns_get_the_worst_lines_of_vertices_that_are_not_alike(
     program.add_to_all(some)  # which are not given again
     excess = lines.excess(program.columns, program.mus)
     excess[:, some] = -np.inf
-    before = {(int(c), int(k)) for c in range(n_columns) for k in some}
     add_broken(program, lines, alike, LEAST, most)
-    found = set(zip(program.given.column.tolist(), program.given.line.tolist(), strict=True))
-    expected = {
-        (column, line)
-        for column, mine in enumerate(excess)
-        for line in slowly(mine, lines.vertex, alike, most)
-    }
-    assert found - before == expected
-    assert len(program.given.line) == len(before) + len(expected)
+    given = program.given
+    assert len(set(zip(given.column.tolist(), given.line.tolist(), strict=True))) == len(given.line)
+    for column, mine in enumerate(excess):
+        found = np.setdiff1d(given.line[given.column == column], some)
+        expected = slowly(mine, lines.vertex, alike, most)
+        assert len(set(lines.vertex[found])) == len(found)
+        # lines of a vertex may be broken by the same
+        np.testing.assert_allclose(np.sort(mine[found]), np.sort(mine[expected]), rtol=1e-9)
 
 
 def test_where_nothing_is_broken_nothing_is_given() -> None:

@@ -36,18 +36,19 @@ _OUTPUTS = (24, 32, 48, 64, 96, 128, 160, 200)  # that may serve
 MOST_OUTPUTS = _OUTPUTS[-1]
 """How many cells may serve as outputs."""
 _GROUPS = (140, 170, 200, 240, 280)  # of signals that there may be
-_OF_OUTPUTS = 0.8  # of how far outputs are from those who tell the truth: what that costs
+_OF_OUTPUTS = 0.65  # of how far outputs are from those who tell the truth: what that costs
 _OF_GROUPS = 0.1  # of how wide groups of signals are, for all: what that costs
 _FAR = 0.5  # of the loss of a first look: where its outputs are further, a finer map is needed
 _CLOSE = 0.01  # how near the best of its kind a remap has to be
 _SETTLED = 0.004  # of what was reached: a gap by products of slack and price that is small enough
 _MENDED = 0.005  # of what was reached: what repairs may cost then
 _AT_LAST = 5.0  # how much more of both is good enough where the search has to end
+_CERTAIN = 0.03  # how near the best it has to be where it seems that nothing can be gained
 _HOPELESS = 0.98  # of the loss of one answer for all: a first look that gains less is enough
 _TOO_STRICT = 1.05  # a bound above one answer for all, as a factor: its lines cannot be kept
 _FIRST_SHARE, _SHARE = 0.3, 0.8  # of the time that is given: when a first look ends, and the other
 _SPEAKING = 2.0  # how much more it matters who speaks for an event than where the user is
-_WORK = 3.5e9  # that a round may be, as `work_of_a_step` counts
+_WORK = 4e9  # that a round may be, as `work_of_a_step` counts
 _MOST_WORK = 1.15e11  # that all rounds may be
 _LINES = 0.13  # that there will be for each tight one of a first look, times the root of groups
 _ROUNDS = 32  # of the search from inside
@@ -56,6 +57,7 @@ _MOVES = (5, 7, 9)  # rounds after which outputs move to where those who give th
 _TIGHT = 0.05  # lines that matter to a column have less slack than this, relative
 _AT_FIRST = (-0.1, 20)  # columns begin with lines that they nearly break, and as many
 _MORE = 15  # lines that a column is given at a time later
+_MANY_MORE = 60  # and where a first look sees nothing to gain, to become certain
 _SETTLING = 6  # rounds before lines are dropped
 _BEYOND = 0.15  # how far from being broken lines are that are dropped, relative
 _STUCK = 1e-2  # a step that goes no further, both ways
@@ -121,6 +123,7 @@ class BeliefSearch:
         More outputs serve those who tell the truth, smaller groups those who must not.
         """
         tight = float(np.mean([len(tight) for tight in rough.tight]))
+        n_mus = OddsLines(self.bounds).n_mus
         far = self.losses[:, rough.outputs]
         nearest = np.arange(len(far)), far.argmin(axis=1)
         truthful = float(self.weights @ (self.emission @ rough.remap)[nearest])
@@ -134,7 +137,7 @@ class BeliefSearch:
             (size, groups): by_outputs[size] + by_groups[groups]
             for size in _OUTPUTS
             for groups in _GROUPS
-            if work_of_a_step(size, groups, _LINES * tight * math.sqrt(groups)) <= _WORK
+            if work_of_a_step(size, groups + n_mus, _LINES * tight * math.sqrt(groups)) <= _WORK
         }
         return min(costs, key=lambda pair: costs[pair], default=(_OUTPUTS[0], _GROUPS[0]))
 
@@ -202,7 +205,8 @@ class BeliefSearch:
             if number in moves:
                 outputs = self._moved_apart(outputs, program.columns, cost)
                 program.reprice(cost[:, outputs] / scale)
-            wanted = _AT_FIRST if number == 0 else (BROKEN, _MORE)
+            many = _MORE if before is not None or number <= _LOOK else _MANY_MORE
+            wanted = _AT_FIRST if number == 0 else (BROKEN, many)
             add_broken(program, lines, self.alike, *wanted)
             if number >= _SETTLING:
                 program.drop(_BEYOND, lines.n_lines)
@@ -220,7 +224,8 @@ class BeliefSearch:
             if least > _TOO_STRICT * one_answer:
                 raise SolverError("not even one answer for all keeps lines for intervals of odds")
             stuck = stuck + 1 if max(steps) < _STUCK else 0
-            work += work_of_a_step(len(outputs), len(cost), len(program.given.line) / len(outputs))
+            per_column = len(program.given.line) / len(outputs)
+            work += work_of_a_step(len(outputs), program.x.shape[1], per_column)
             is_over |= work > _MOST_WORK or stuck >= _PATIENCE
             is_last = is_over or number == rounds - 1
             is_look = before is None and number >= _LOOK
@@ -233,7 +238,7 @@ class BeliefSearch:
                 if loss < best_loss:
                     best, best_loss = mended, loss
                 gains = best_loss < _HOPELESS * one_answer
-                near = gap if gains else min(gap, self.gap)  # nothing to gain: be more certain
+                near = gap if gains else min(gap, _CERTAIN)  # that there is nothing to gain
                 is_near = best_loss <= least * (1 + near)
                 is_near |= is_settled and best_loss <= (1 + loose * _MENDED) * reached
                 if is_last or (is_look and gains) or is_near:

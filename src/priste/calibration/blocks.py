@@ -7,6 +7,7 @@ so that nearly all of the work is a few large products of matrices, shared by th
 out is the same to the bit for any number of cores.
 """
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -59,28 +60,35 @@ class Blocks:
     def __init__(self, n_columns: int, size: int, n_rows: int) -> None:
         self.shape, self.n_rows = (n_columns, size), n_rows
         self.pool = ThreadPoolExecutor(worst_case.CORES)
-        self.give(np.empty(0, dtype=np.intp), np.empty((0, size)))
+        self._column, self._h = np.empty(0, dtype=np.intp), np.empty((0, size))
+        self._batches: list[_Batch] = []  # empty until they are needed
         self._room: Array | None = None  # to work in
 
     def give(self, column: Index, h: Array) -> None:
         """Go on with other lines: whose each is, column by column, and the lines as rows."""
+        self._column, self._h = column, h
+        self._batches = []
+
+    def _batched(self) -> list[_Batch]:
+        """Return the columns by batches."""
         n_columns, size = self.shape
-        ends = np.searchsorted(column, np.arange(n_columns + 1))
+        ends = np.searchsorted(self._column, np.arange(n_columns + 1))
         counts = np.diff(ends)
         order = np.argsort(counts, kind="stable")
-        self._n_lines, self._batches = len(h), list[_Batch]()
+        batches = []
         for number, start in enumerate(range(0, n_columns, _TOGETHER)):
             columns = order[start : start + _TOGETHER]
             places = np.arange(counts[columns[-1]])
             is_line = places < counts[columns, None]
             lines = (ends[columns, None] + places)[is_line]
-            mine = np.zeros((*is_line.shape, size))
-            mine[is_line] = h[lines]
-            self._batches.append(_Batch(number, columns, lines, is_line, mine))
+            h = np.zeros((*is_line.shape, size))
+            h[is_line] = self._h[lines]
+            batches.append(_Batch(number, columns, lines, is_line, h))
+        return batches
 
     def along(self, x: Array) -> Array:
         """Return the lines at entries."""
-        found = np.empty(self._n_lines)
+        found = np.empty(len(self._h))
 
         def multiply(batch: _Batch) -> None:
             found[batch.lines] = (batch.h @ x[batch.columns, :, None])[batch.is_line, 0]
@@ -100,14 +108,14 @@ class Blocks:
 
     def inverse(self, square: Array, weight: Array) -> tuple[Multiply, Array]:
         """Return what multiplies by the inverses, and the sum of these over the rows."""
-        is_short = self._n_lines < _FEW * square.size
+        is_short = len(self._h) < _FEW * square.size
         return (self._by_lines if is_short else self._by_entries)(np.sqrt(square), np.sqrt(weight))
 
     def _by_lines(self, root: Array, weight: Array) -> tuple[Multiply, Array]:
         """Return the inverses as diag(root²) − tᵀ t, with a row of t for each line."""
         n, square = self.n_rows, root**2
-        taken = [np.empty(0)] * len(self._batches)
-        sums = np.empty((len(taken), n, n))
+        n_batches = math.ceil(len(root) / _TOGETHER)
+        taken, sums = [np.empty(0)] * n_batches, np.empty((n_batches, n, n))
 
         def take(batch: _Batch) -> None:
             scaled = _scaled(batch, root, weight)
@@ -170,6 +178,7 @@ class Blocks:
             for batch in mine:
                 work(batch)
 
+        self._batches = self._batches or self._batched()
         cores = worst_case.CORES
         list(self.pool.map(do, [self._batches[core::cores] for core in range(cores)]))
 
@@ -199,10 +208,10 @@ def half_of_inverse(matrices: Array, out: Array) -> None:
     out[:, :half, half:] = 0.0
 
 
-def work_of_a_step(n_columns: int, n_rows: int, n_lines: float) -> float:
-    """Return how much work a step of a program is, with so many lines for each column.
+def work_of_a_step(n_columns: int, size: int, n_lines: float) -> float:
+    """Return how much work a step of a program is, with so many entries and lines for each column.
 
     The unit is a product of numbers in the largest of the products of matrices.
     """
-    column = _COLUMN + n_lines * n_rows * (n_rows + _SHORT * n_lines + _PASSES)
-    return _STEP + n_columns * column + _SOLVING * n_rows**3
+    column = _COLUMN + n_lines * size * (size + _SHORT * n_lines + _PASSES)
+    return _STEP + n_columns * column + _SOLVING * size**3
