@@ -159,6 +159,7 @@ def test_losses_of_nothing_are_no_obstacle(planned: list[CertifiedPlan | None]) 
     plan = OptimalRemap(np.zeros((12, 12))).plan(first_step(PRIORS[0]))
     assert planned == [plan]
     assert plan.expected_loss == 0.0
+    assert plan.remark == ""
     assert largest_loss(plan.emission, PRIORS[0]) <= EPSILON
 
 

@@ -1,10 +1,11 @@
 """The search for the remap of a step on a larger map, for promises to sets of beliefs.
 
-Against a set of beliefs few outputs are worth having: each needs to be given from so many cells
-that a map of all of them gains little. What matters is who gives them. So a few dozen cells serve
-as outputs, and the signals stand in a few hundred groups, small where the user is likely to be.
-The program of both (`priste.calibration.odds_lines`) is solved from the inside, where each of its
-columns is given the lines that it comes to break (`priste.calibration.interior`).
+Against a set of beliefs an output has to be given from many cells, so that a map of all of them
+gains little: what matters is who gives them. So some dozens of cells serve as outputs, more where
+people may tell the truth, and the signals stand in a few hundred groups, small where the user is
+likely to be. The program of both (`priste.calibration.odds_lines`) is solved from the inside
+(`priste.calibration.interior`), where each column is given the lines that it comes to break
+(`priste.calibration.broken_lines`).
 """
 
 import math
@@ -199,8 +200,9 @@ class BeliefSearch:
         best = np.zeros((len(cost), len(outputs)))
         best[:, int(np.argmin(totals))] = 1.0  # one answer for all
         one_answer = best_loss = float(totals.min())
-        is_near, least, work, stuck, moves = False, 0.0, 0.0, 0, () if before is None else _MOVES
-        rounds = min(self.effort.rounds, _ROUNDS) if one_answer else 0
+        least, work, stuck, moves = 0.0, 0.0, 0, () if before is None else _MOVES
+        is_near = one_answer == 0  # nobody can do better than to lose nothing
+        rounds = 0 if is_near else min(self.effort.rounds, _ROUNDS)
         for number in range(rounds):
             if number in moves:
                 outputs = self._moved_apart(outputs, program.columns, cost)

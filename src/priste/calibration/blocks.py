@@ -1,10 +1,10 @@
 """Blocks of a large matrix, one for each column of a program, and how to solve for them.
 
-A block is diag(1 / square) + hᵀ diag(weight) h, with a row of h for each line of its column. With
-few lines its inverse is diag(square) less something of a low rank, t taken from it by each line;
-with many, it is better to invert it as it is. Columns with about as many lines are taken together,
-so that nearly all of the work is a few large products of matrices, shared by the cores. What comes
-out is the same to the bit for any number of cores.
+A block is diag(1 / square) + hᵀ diag(weight) h, with a row of h for each line of its column. Where
+lines are few, its inverse is kept as diag(square) − tᵀ t, with a row of t for each line; where they
+are many, as it is. Columns with about as many lines are taken together, so that nearly all of the
+work is products of matrices, and the cores share it. The results are the same to the bit for any
+number of cores.
 """
 
 import math
