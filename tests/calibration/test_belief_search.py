@@ -24,7 +24,7 @@ from priste import (
 from priste.calibration import CertifiedPlan, Situation
 from priste.calibration import belief_search as belief_search_module
 from priste.calibration import search as search_module
-from priste.calibration.belief_search import BeliefSearch
+from priste.calibration.belief_search import BeliefSearch, Found
 from priste.calibration.blocks import work_of_a_step
 from priste.calibration.effort import Effort
 from priste.calibration.interior import Interior
@@ -49,6 +49,7 @@ def small_maps_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_module, "_MANY", 4)
     monkeypatch.setattr(belief_search_module, "_ROUGH", (4, 8, 0.15))
     monkeypatch.setattr(belief_search_module, "_OUTPUTS", (4, 6))
+    monkeypatch.setattr(belief_search_module, "_SOME_OUTPUTS", 4)
     monkeypatch.setattr(belief_search_module, "_FAR", 10.0)  # whatever the loss
     monkeypatch.setattr(belief_search_module, "_HOPELESS", 10.0)
 
@@ -286,6 +287,59 @@ def test_the_work_of_a_round_limits_outputs_and_groups(monkeypatch: pytest.Monke
         assert limit == 0.0 or work_of_a_step(*size, lines) <= limit
     assert sizes[0] == (2, 6)  # the least, where everything is too much
     assert sizes[0] < sizes[1] < sizes[2] == (12, 12)
+
+
+def test_a_first_look_serves_where_the_rest_fails(
+    monkeypatch: pytest.MonkeyPatch, planned: list[CertifiedPlan | None]
+) -> None:
+    solve = BeliefSearch._solve
+    found: list[Found] = []
+
+    def failing(search: BeliefSearch, *given: Any, **named: Any) -> Found:
+        if found:
+            raise SolverError("no more")
+        found.append(solve(search, *given, **named))
+        return found[-1]
+
+    def nothing(_: Search) -> CertifiedPlan:
+        raise SolverError("no time")
+
+    monkeypatch.setattr(BeliefSearch, "_solve", failing)
+    monkeypatch.setattr(Search, "_by_cuts", nothing)
+    plan = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+    assert planned == [plan]  # although cuts found nothing
+    assert "the search ended" in plan.remark
+    assert plan.expected_loss <= found[0].loss * (1 + 1e-9)
+    assert largest_loss(plan.emission, PRIORS[0]) <= EPSILON
+
+
+def test_what_can_be_gained_is_seen_beside_answers_that_may_be_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(belief_search_module, "_HOPELESS", 0.98)
+    search = belief_search(first_step(PRIORS[0]))
+    search.possible = search.ranked = np.array([0, 11])  # far from the middle
+    rough = search._solve(search.ranked, 8, 0.15)
+    middle, corner = (search.cost[:, cells].sum(axis=0).min() for cells in (range(12), [0, 11]))
+    assert 0.98 * middle < rough.loss < 0.98 * corner
+    solved: list[Found] = []
+    solve = BeliefSearch._solve
+
+    def noted(search: BeliefSearch, *given: Any, **named: Any) -> Found:
+        solved.append(solve(search, *given, **named))
+        return solved[-1]
+
+    monkeypatch.setattr(BeliefSearch, "_solve", noted)
+    assert search.plan() is not None
+    assert len(solved) == 2
+
+
+def test_larger_maps_may_be_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = belief_search(first_step(PRIORS[0]))
+    monkeypatch.setattr(belief_search_module, "_MOST_WORK", 1e9)
+    few = search._solve(search.ranked, 8, 1e-3)
+    monkeypatch.setattr(belief_search_module, "_CELLS", 0.1)
+    assert search._solve(search.ranked, 8, 1e-3).loss < few.loss
 
 
 def test_time_that_is_up_is_told(planned: list[CertifiedPlan | None]) -> None:

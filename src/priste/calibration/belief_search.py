@@ -39,7 +39,8 @@ MOST_OUTPUTS = _OUTPUTS[-1]
 _GROUPS = (140, 170, 200, 240, 280)  # of signals that there may be
 _OF_OUTPUTS = 0.65  # of how far outputs are from those who tell the truth: what that costs
 _OF_GROUPS = 0.1  # of how wide groups of signals are, for all: what that costs
-_FAR = 0.5  # of the loss of a first look: where its outputs are further, a finer map is needed
+_SOME_OUTPUTS = 48  # that can be had
+_FAR = 0.5  # of the loss of a first look: where they are further, a finer map is needed
 _CLOSE = 0.01  # how near the best of its kind a remap has to be
 _SETTLED = 0.004  # of what was reached: a gap by products of slack and price that is small enough
 _MENDED = 0.005  # of what was reached: what repairs may cost then
@@ -51,6 +52,7 @@ _FIRST_SHARE, _SHARE = 0.3, 0.8  # of the time that is given: when a first look 
 _SPEAKING = 2.0  # how much more it matters who speaks for an event than where the user is
 _WORK = 4e9  # that a round may be, as `work_of_a_step` counts
 _MOST_WORK = 1.15e11  # that all rounds may be
+_CELLS = 400  # on a larger map all rounds may be as much more
 _LINES = 0.13  # that there will be for each tight one of a first look, times the root of groups
 _ROUNDS = 32  # of the search from inside
 _LOOK = 10  # rounds after which a first look has seen enough if there is something to gain
@@ -110,13 +112,20 @@ class BeliefSearch:
         with blas().limit(limits=1, user_api="blas"):  # the columns are shared by the cores
             n_outputs, n_groups, gap = _ROUGH
             rough = self._solve(self.ranked[:n_outputs], n_groups, gap, share=_FIRST_SHARE)
-            if self._coarseness(n_outputs) > _FAR * rough.loss:
+            if self._coarseness(_SOME_OUTPUTS) > _FAR * rough.loss:
                 return None
-            if rough.loss > _HOPELESS * float(self.cost.sum(axis=0).min()):
+            if rough.loss > _HOPELESS * float(self.cost[:, self.possible].sum(axis=0).min()):
                 return self._planned(rough)
             size, groups = self._sizes(rough)
-            found = self._solve(self.ranked[:size], groups, self.gap, rough, share=_SHARE)
-            return self._planned(min(rough, found, key=lambda each: each.loss))
+            try:
+                found: Found | None = self._solve(
+                    self.ranked[:size], groups, self.gap, rough, share=_SHARE
+                )
+            except SolverError:
+                found = None
+            if found is None or rough.loss < found.loss:
+                found = rough._replace(is_near=False)
+            return self._planned(found)
 
     def _sizes(self, rough: Found) -> tuple[int, int]:
         """Return how many outputs and groups of signals promise most, of those not too much work.
@@ -201,6 +210,7 @@ class BeliefSearch:
         best[:, int(np.argmin(totals))] = 1.0  # one answer for all
         one_answer = best_loss = float(totals.min())
         least, work, stuck, moves = 0.0, 0.0, 0, () if before is None else _MOVES
+        most_work = _MOST_WORK * max(len(self.cost) / _CELLS, 1.0)
         is_near = one_answer == 0  # nobody can do better than to lose nothing
         rounds = 0 if is_near else min(self.effort.rounds, _ROUNDS)
         for number in range(rounds):
@@ -228,7 +238,7 @@ class BeliefSearch:
             stuck = stuck + 1 if max(steps) < _STUCK else 0
             per_column = len(program.given.line) / len(outputs)
             work += work_of_a_step(len(outputs), program.x.shape[1], per_column)
-            is_over |= work > _MOST_WORK or stuck >= _PATIENCE
+            is_over |= work > most_work or stuck >= _PATIENCE
             is_last = is_over or number == rounds - 1
             is_look = before is None and number >= _LOOK
             loose = _AT_LAST if is_last else 1.0

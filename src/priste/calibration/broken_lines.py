@@ -65,5 +65,6 @@ def _worst(
                 break
             columns[count], lines[count] = column, line[worst]
             count += 1
+            value[worst] = least
             value[others[first[worst] : first[worst + 1]]] = least
     return columns[:count], lines[:count]

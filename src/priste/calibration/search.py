@@ -91,7 +91,10 @@ class Search:
         if not plan.remark:
             return plan
         self.effort = self.effort._replace(rounds=min(self.effort.rounds, _FEW_ROUNDS))
-        return min(plan, self._by_cuts(), key=lambda each: each.expected_loss)
+        try:
+            return min(plan, self._by_cuts(), key=lambda each: each.expected_loss)
+        except SolverError:
+            return plan
 
     def _for_beliefs(self) -> CertifiedPlan | None:
         """Return what a search for sets of beliefs finds, if it finds anything."""
