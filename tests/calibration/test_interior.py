@@ -62,13 +62,18 @@ def test_the_optimum_is_reached_from_inside(seed: int, n_mus: int, late: bool) -
     assert (reduced >= -1e-3).all()
 
 
+def with_all_lines(seed: int) -> tuple[Interior, Array, float]:
+    """A program that has all its lines, its costs and its optimum."""
+    cost, rows = random_program(seed, 0)
+    program = Interior(cost, np.empty(0), lambda lines: rows[lines])
+    program.add_to_all(np.arange(len(rows)))
+    return program, cost, best_at_once(cost, rows)
+
+
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_what_is_least_is_so_at_every_step(seed: int) -> None:
-    cost, rows = random_program(seed, 0)
-    best = best_at_once(cost, rows)
-    program = Interior(cost, np.empty(0), lambda lines: rows[lines])
-    program.add_to_all(np.arange(len(rows)))
+    program, _, best = with_all_lines(seed)
     for _ in range(7):
         program.step()
         assert program.least() <= best + 1e-9
@@ -78,10 +83,7 @@ def test_what_is_least_is_so_at_every_step(seed: int) -> None:
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_the_gap_is_what_is_left_to_gain_once_prices_fit(seed: int) -> None:
-    cost, rows = random_program(seed, 0)
-    best = best_at_once(cost, rows)
-    program = Interior(cost, np.empty(0), lambda lines: rows[lines])
-    program.add_to_all(np.arange(len(rows)))
+    program, cost, best = with_all_lines(seed)
     for _ in range(12):
         program.step()
     reached = float((cost * program.columns).sum())

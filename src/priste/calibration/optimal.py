@@ -38,7 +38,7 @@ class OptimalRemap:
     cuts are added until what is certified is within `gap` of what no remap of that map can beat, or
     for `rounds` rounds; the map is then as coarse as the loss allows, unless `outputs` says how
     many cells serve as outputs. On more than 150 cells signals are grouped instead, and what is
-    certified is within about 1 % of the best of that kind, or `gap`. The solver is never trusted:
+    certified is mostly within 1 % of the best of that kind. The solver is never trusted:
     its result is repaired, rounded to whole tickets and certified output by output. If that fails,
     or takes longer than `time_limit` seconds, the best certified matrix is used, at worst that of
     `EveryOutput` or the same answer from everywhere, and the private diary says so. Only then does
