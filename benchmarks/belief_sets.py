@@ -4,7 +4,7 @@ The secret is a visit to a few cells in the steps 1 to 3 of a stream, people mov
 cells a step, and the observer's belief is near the public one (a tenth of it is free) or any. For
 each of the first releases the seconds are measured; for the first REFERENCES of each stream also
 what no remap onto any of the cells can go below, from a program of all cells as signals and outputs
-that takes about a minute each.
+that takes one to three minutes each.
 """
 
 import sys

@@ -28,7 +28,6 @@ from priste.calibration.belief_search import BeliefSearch, Found
 from priste.calibration.blocks import work_of_a_step
 from priste.calibration.effort import Effort
 from priste.calibration.interior import Interior
-from priste.calibration.odds_lines import OddsLines
 from priste.calibration.program import SolverError
 from priste.calibration.search import Search, weights
 from priste.checks import Array
@@ -49,7 +48,7 @@ def small_maps_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_module, "_MANY", 4)
     monkeypatch.setattr(belief_search_module, "_ROUGH", (4, 8, 0.15))
     monkeypatch.setattr(belief_search_module, "_OUTPUTS", (4, 6))
-    monkeypatch.setattr(belief_search_module, "_SOME_OUTPUTS", 4)
+    monkeypatch.setattr(belief_search_module, "_AFFORDABLE", 4)
     monkeypatch.setattr(belief_search_module, "_FAR", 10.0)  # whatever the loss
     monkeypatch.setattr(belief_search_module, "_HOPELESS", 10.0)
 
@@ -66,6 +65,20 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[CertifiedPlan | None]:
 
     monkeypatch.setattr(BeliefSearch, "plan", noted)
     return plans
+
+
+@pytest.fixture
+def solved(monkeypatch: pytest.MonkeyPatch) -> list[Found]:
+    """What the programs of a search found, one after the other."""
+    found: list[Found] = []
+    solve = BeliefSearch._solve
+
+    def noted(search: BeliefSearch, *given: Any, **named: Any) -> Found:
+        found.append(solve(search, *given, **named))
+        return found[-1]
+
+    monkeypatch.setattr(BeliefSearch, "_solve", noted)
+    return found
 
 
 def first_step(prior: Prior, mechanism: Mechanism = SILENT) -> Situation:
@@ -188,18 +201,12 @@ def test_a_finer_map_serves_where_outputs_are_far(
     assert largest_loss(plan.emission, PRIORS[0]) <= EPSILON
 
 
-def test_a_first_look_is_enough_where_nothing_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_look_is_enough_where_nothing_can_be_told(
+    monkeypatch: pytest.MonkeyPatch, solved: list[Found]
+) -> None:
     monkeypatch.setattr(belief_search_module, "_HOPELESS", 0.0)
-    solved: list[int] = []
-    solve = BeliefSearch._solve
-
-    def noted(search: BeliefSearch, outputs: Any, *rest: Any, **named: Any) -> Any:
-        solved.append(len(outputs))
-        return solve(search, outputs, *rest, **named)
-
-    monkeypatch.setattr(BeliefSearch, "_solve", noted)
     OptimalRemap(GRID.distances).plan(first_step(PRIORS[1]))
-    assert solved == [4]
+    assert [len(found.outputs) for found in solved] == [4]
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -283,7 +290,7 @@ def test_the_work_of_a_round_limits_outputs_and_groups(monkeypatch: pytest.Monke
         monkeypatch.setattr(belief_search_module, "_WORK", limit)
         sizes.append(search._sizes(rough))
         lines = float(belief_search_module._LINES * tight * np.sqrt(sizes[-1][1]))
-        size = sizes[-1][0], sizes[-1][1] + OddsLines(search.bounds).n_mus
+        size = sizes[-1][0], sizes[-1][1] + search.lines.n_mus
         assert limit == 0.0 or work_of_a_step(*size, lines) <= limit
     assert sizes[0] == (2, 6)  # the least, where everything is too much
     assert sizes[0] < sizes[1] < sizes[2] == (12, 12)
@@ -314,7 +321,7 @@ def test_a_first_look_serves_where_the_rest_fails(
 
 
 def test_what_can_be_gained_is_seen_beside_answers_that_may_be_given(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, solved: list[Found]
 ) -> None:
     monkeypatch.setattr(belief_search_module, "_HOPELESS", 0.98)
     search = belief_search(first_step(PRIORS[0]))
@@ -322,14 +329,7 @@ def test_what_can_be_gained_is_seen_beside_answers_that_may_be_given(
     rough = search._solve(search.ranked, 8, 0.15)
     middle, corner = (search.cost[:, cells].sum(axis=0).min() for cells in (range(12), [0, 11]))
     assert 0.98 * middle < rough.loss < 0.98 * corner
-    solved: list[Found] = []
-    solve = BeliefSearch._solve
-
-    def noted(search: BeliefSearch, *given: Any, **named: Any) -> Found:
-        solved.append(solve(search, *given, **named))
-        return solved[-1]
-
-    monkeypatch.setattr(BeliefSearch, "_solve", noted)
+    solved.clear()
     assert search.plan() is not None
     assert len(solved) == 2
 

@@ -39,8 +39,8 @@ MOST_OUTPUTS = _OUTPUTS[-1]
 _GROUPS = (140, 170, 200, 240, 280)  # of signals that there may be
 _OF_OUTPUTS = 0.65  # of how far outputs are from those who tell the truth: what that costs
 _OF_GROUPS = 0.1  # of how wide groups of signals are, for all: what that costs
-_SOME_OUTPUTS = 48  # that can be had
-_FAR = 0.5  # of the loss of a first look: where they are further, a finer map is needed
+_AFFORDABLE = 48  # outputs that any search can have
+_FAR = 0.5  # of the loss of a first look: where these are further, a finer map is needed
 _CLOSE = 0.01  # how near the best of its kind a remap has to be
 _SETTLED = 0.004  # of what was reached: a gap by products of slack and price that is small enough
 _MENDED = 0.005  # of what was reached: what repairs may cost then
@@ -70,9 +70,9 @@ _PATIENCE = 3  # such steps
 class Found(NamedTuple):
     """A remap of signals that passes, its outputs and its loss, and about the best of its kind.
 
-    No remap of the same groups onto the same outputs loses less than `least`; `prices` are those of
-    its lines, and `tight` the lines that hold each column back. `is_near` tells whether the best is
-    near, also where prices are not good enough to prove it by `least`.
+    No remap of the same groups onto the same outputs loses much less than `least`; `prices` are
+    those of its lines, and `tight` the lines that hold each column back. `is_near` tells whether
+    the best is near, also where prices are not good enough to show it by `least`.
     """
 
     remap: Array
@@ -104,15 +104,16 @@ class BeliefSearch:
         self.cost = emission.T @ (weights[:, None] * losses)
         pairs = zip(situation.protections, situation.evidence, strict=True)
         self.bounds = [Bound.of(p, e, None) for p, e in pairs]
-        far = losses[np.ix_(self.cost.argmin(axis=1), ranked[: _ROUGH[0]])]
-        self.alike = OddsLines([bound.after(emission) for bound in self.bounds]).alike(far)
+        self.best_answers = self.cost.argmin(axis=1)
+        self.lines = OddsLines([bound.after(emission) for bound in self.bounds])
+        self.alike = self.lines.alike(losses[np.ix_(self.best_answers, ranked[: _ROUGH[0]])])
 
     def plan(self) -> CertifiedPlan | None:
         """Return the best certified plan that was found, or None if a finer map is needed."""
         with blas().limit(limits=1, user_api="blas"):  # the columns are shared by the cores
             n_outputs, n_groups, gap = _ROUGH
             rough = self._solve(self.ranked[:n_outputs], n_groups, gap, share=_FIRST_SHARE)
-            if self._coarseness(_SOME_OUTPUTS) > _FAR * rough.loss:
+            if self._coarseness(_AFFORDABLE) > _FAR * rough.loss:
                 return None
             if rough.loss > _HOPELESS * float(self.cost[:, self.possible].sum(axis=0).min()):
                 return self._planned(rough)
@@ -130,10 +131,9 @@ class BeliefSearch:
     def _sizes(self, rough: Found) -> tuple[int, int]:
         """Return how many outputs and groups of signals promise most, of those not too much work.
 
-        More outputs serve those who tell the truth, smaller groups those who must not.
+        Both serve those who tell the truth; smaller groups serve those who must not, too.
         """
         tight = float(np.mean([len(tight) for tight in rough.tight]))
-        n_mus = OddsLines(self.bounds).n_mus
         far = self.losses[:, rough.outputs]
         nearest = np.arange(len(far)), far.argmin(axis=1)
         truthful = float(self.weights @ (self.emission @ rough.remap)[nearest])
@@ -147,7 +147,8 @@ class BeliefSearch:
             (size, groups): by_outputs[size] + by_groups[groups]
             for size in _OUTPUTS
             for groups in _GROUPS
-            if work_of_a_step(size, groups + n_mus, _LINES * tight * math.sqrt(groups)) <= _WORK
+            if work_of_a_step(size, groups + self.lines.n_mus, _LINES * tight * math.sqrt(groups))
+            <= _WORK
         }
         return min(costs, key=lambda pair: costs[pair], default=(_OUTPUTS[0], _GROUPS[0]))
 
@@ -179,8 +180,7 @@ class BeliefSearch:
 
     def _signals_apart(self) -> Array:
         """Return how far apart signals are: the answers that are best for them."""
-        best = self.cost.argmin(axis=1)
-        return self.losses[np.ix_(best, best)]
+        return self.losses[np.ix_(self.best_answers, self.best_answers)]
 
     def _solve(
         self,
@@ -295,7 +295,7 @@ class BeliefSearch:
             self.possible,
             self.weights @ self.emission,
         )
-        price = self.emission.T @ OddsLines(self.bounds).price(found.prices)
+        price = self.lines.price(found.prices)
         expected = float(np.sum(self.weights[:, None] * emission * self.losses))
         bound = float((self.cost[:, found.outputs] + price).min(axis=1).sum())
         bound = min(max(bound, 0.0), expected)  # the truth goes beyond these outputs
