@@ -4,12 +4,13 @@ The secret is a visit to a few cells in the steps 1 to 3 of a stream, people mov
 cells a step, and the observer's belief is near the public one (a tenth of it is free) or any. For
 each of the first releases the seconds are measured; for the first REFERENCES of each stream also
 what no remap onto any of the cells can go below, from a program of all cells as signals and outputs
-that takes one to three minutes each.
+that takes about a minute each.
 """
 
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 
@@ -26,11 +27,11 @@ from priste import (
     Protector,
     presence,
 )
-from priste.calibration import CertifiedPlan, Situation, odds_lines
+from priste.calibration import CertifiedPlan, Situation
+from priste.calibration.belief_cuts import BeliefCuts
 from priste.calibration.bounds import Bound
-from priste.calibration.broken_lines import BROKEN, add_broken
 from priste.calibration.interior import Interior
-from priste.calibration.odds_lines import OddsLines
+from priste.calibration.odds_lines import sides_of
 from priste.calibration.program import SolverError
 from priste.calibration.search import weights
 from priste.calibration.spending import rationed
@@ -92,34 +93,28 @@ def streams(side: int) -> Iterator[tuple[str, Protector, Grid]]:
                 )
 
 
-def fine_bound(situation: Situation, losses: Array, rounds: int = 26, settling: int = 20) -> float:
+def fine_bound(situation: Situation, losses: Array, rounds: int = 40, settling: int = 30) -> float:
     """Return what no remap onto any of the cells can go below.
 
-    All cells are signals and outputs, odds have narrow intervals, and in the last rounds no lines
-    are added, so that prices settle.
+    All cells are signals and outputs. Columns are given cuts of the beliefs that they break, and
+    with these cuts the program is solved from the beginning, so that prices settle.
     """
-    before = odds_lines._WIDTH, odds_lines._MOST
-    odds_lines._WIDTH, odds_lines._MOST = 0.1, 60
     emission = situation.mechanism.emission()
     cost = emission.T @ (weights(situation)[:, None] * losses)
     scale = float(cost.sum(axis=0).min())
     pairs = zip(situation.protections, situation.evidence, strict=True)
-    lines = OddsLines([Bound.of(p, e, emission) for p, e in pairs])
-    odds_lines._WIDTH, odds_lines._MOST = before
-    program = Interior(cost / scale, lines.middle(), lines.rows)
-    program.add_to_all(lines.falls)
-    alike = lines.alike(losses[cost.argmin(axis=1), ::10])
+    sides = [side for p, e in pairs for side in sides_of(Bound.of(p, e, emission))]
+    cuts = BeliefCuts(sides, sides)
+    program, again = (Interior(cost / scale, cuts.mus, cuts.rows, cuts.slack) for _ in range(2))
+    program.add_to_all(cuts.always)
     best = 0.0
-    with blas().limit(limits=1, user_api="blas"):
-        for number in range(rounds + settling):
-            if number < rounds:
-                add_broken(program, lines, alike, BROKEN, 20)
-                program.drop(0.15, lines.n_lines)
-            try:
-                program.step()
-            except SolverError:  # it cannot go nearer
-                break
-            if number >= rounds:
-                prices = program.prices(lines.n_lines + len(lines.falls))
-                best = max(best, float((cost / scale + lines.price(prices)).min(axis=1).sum()))
+    with blas().limit(limits=1, user_api="blas"), suppress(SolverError):  # it cannot go nearer
+        for _ in range(rounds):
+            cuts.add_broken(program)
+            program.drop(0.15, cuts.n_lines)
+            program.step()
+        again.add(program.given.column, program.given.line)
+        for _ in range(settling):
+            again.step()
+            best = max(best, float((cost / scale + cuts.price(again)).min(axis=1).sum()))
     return scale * best

@@ -1,13 +1,13 @@
 """The lines that columns are given next, beside a slow choice one by one."""
 
-from types import SimpleNamespace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priste.calibration.broken_lines import add_broken
+from priste.calibration.broken_lines import BrokenLines
 from priste.calibration.interior import Interior
 from priste.calibration.odds_lines import OddsLines
 from priste.checks import Array
@@ -47,7 +47,7 @@ def test_columns_get_the_worst_lines_of_vertices_that_are_not_alike(
     program.add_to_all(some)  # which are not given again
     excess = lines.excess(program.columns, program.mus)
     excess[:, some] = -np.inf
-    add_broken(program, lines, alike, LEAST, most)
+    BrokenLines(lines, lines, alike)._add(program, LEAST, most)
     given = program.given
     assert len(set(zip(given.column.tolist(), given.line.tolist(), strict=True))) == len(given.line)
     for column, mine in enumerate(excess):
@@ -62,16 +62,15 @@ def test_where_nothing_is_broken_nothing_is_given() -> None:
     lines = OddsLines([random_bound(3)])
     program = Interior(np.ones((lines.n_rows, 40)), lines.middle(), lines.rows)
     alike = [np.array([v]) for v in range(len(np.unique(lines.vertex)))]
-    add_broken(program, lines, alike, 1.0, 5)  # nothing is broken by more than its size
+    # nothing is broken by more than its size
+    BrokenLines(lines, lines, alike)._add(program, 1.0, 5)
     assert len(program.given.line) == 0
 
 
 def test_no_vertices_need_no_lines() -> None:
-    nothing = SimpleNamespace(
-        vertex=np.empty(0, dtype=np.intp),
-        n_lines=0,
-        excess=lambda columns, _: np.empty((columns.shape[1], 0)),
-    )
-    program = Interior(np.ones((3, 2)), np.empty(0), lambda lines: np.empty((len(lines), 3)))
-    add_broken(program, cast(OddsLines, nothing), [], LEAST, 5)
+    nobody = replace(random_bound(3), a=np.zeros(4), true=np.zeros((4, 3)))
+    lines = OddsLines([nobody])
+    assert lines.sides == []
+    program = Interior(np.ones((3, 2)), lines.middle(), lines.rows)
+    BrokenLines(lines, lines, []).add_broken(program)
     assert len(program.given.line) == 0

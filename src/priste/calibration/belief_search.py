@@ -3,9 +3,9 @@
 Against a set of beliefs an output has to be given from many cells, so that a map of all of them
 gains little: what matters is who gives them. So some dozens of cells serve as outputs, more where
 people may tell the truth, and the signals stand in a few hundred groups, small where the user is
-likely to be. The program of both (`priste.calibration.odds_lines`) is solved from the inside
-(`priste.calibration.interior`), where each column is given the lines that it comes to break
-(`priste.calibration.broken_lines`).
+likely to be. A first look at a small program of both (`priste.calibration.belief_program`) tells
+which conditions serve: lines for intervals of odds (`priste.calibration.broken_lines`), or cuts of
+single beliefs (`priste.calibration.belief_cuts`).
 """
 
 import math
@@ -16,15 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from priste.calibration.belief_cuts import BeliefCuts
+from priste.calibration.belief_program import BeliefProgram, Conditions
 from priste.calibration.blocks import work_of_a_step
 from priste.calibration.bounds import Bound
-from priste.calibration.broken_lines import BROKEN, add_broken
+from priste.calibration.broken_lines import BrokenLines
 from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.effort import Effort
-from priste.calibration.finish import repaired
 from priste.calibration.groups import first_groups
-from priste.calibration.interior import Interior
-from priste.calibration.odds_lines import OddsLines
+from priste.calibration.odds_lines import OddsLines, sides_of
 from priste.calibration.program import SolverError
 from priste.calibration.refine import certified_with_truth
 from priste.checks import Array
@@ -54,15 +54,13 @@ _WORK = 4e9  # that a round may be, as `work_of_a_step` counts
 _MOST_WORK = 1.15e11  # that all rounds may be
 _CELLS = 400  # on a larger map all rounds may be as much more
 _LINES = 0.13  # that there will be for each tight one of a first look, times the root of groups
+_CUTS = 0.11  # that there will be instead
 _ROUNDS = 32  # of the search from inside
 _LOOK = 10  # rounds after which a first look has seen enough if there is something to gain
+_LOOK_BY_CUTS = 14  # and one by cuts
+_CHEAP = 1.02  # as a factor: what mending may cost where cuts suffice
 _MOVES = (5, 7, 9)  # rounds after which outputs move to where those who give them are
-_TIGHT = 0.05  # lines that matter to a column have less slack than this, relative
-_AT_FIRST = (-0.1, 20)  # columns begin with lines that they nearly break, and as many
-_MORE = 15  # lines that a column is given at a time later
-_MANY_MORE = 60  # and where a first look sees nothing to gain, to become certain
-_SETTLING = 6  # rounds before lines are dropped
-_BEYOND = 0.15  # how far from being broken lines are that are dropped, relative
+_SETTLING = 6  # rounds after which what was found is good as it is, should a step fail
 _STUCK = 1e-2  # a step that goes no further, both ways
 _PATIENCE = 3  # such steps
 
@@ -70,16 +68,19 @@ _PATIENCE = 3  # such steps
 class Found(NamedTuple):
     """A remap of signals that passes, its outputs and its loss, and about the best of its kind.
 
-    No remap of the same groups onto the same outputs loses much less than `least`; `prices` are
-    those of its lines, and `tight` the lines that hold each column back. `is_near` tells whether
-    the best is near, also where prices are not good enough to show it by `least`.
+    Mending it has cost as much as `mending` says, as a factor. No remap of the same groups onto the
+    same outputs loses much less than `least`; `price` is what the conditions cost each signal by
+    their prices, and `tight` the lines that hold each column back. `is_near` tells whether the best
+    is near, also where prices are not good enough to show it by `least`.
     """
 
     remap: Array
     outputs: Index
     loss: float
+    mending: float
     least: float
-    prices: Array
+    price: Array
+    conditions: Conditions
     tight: list[Index]
     is_near: bool
 
@@ -111,29 +112,55 @@ class BeliefSearch:
     def plan(self) -> CertifiedPlan | None:
         """Return the best certified plan that was found, or None if a finer map is needed."""
         with blas().limit(limits=1, user_api="blas"):  # the columns are shared by the cores
-            n_outputs, n_groups, gap = _ROUGH
-            rough = self._solve(self.ranked[:n_outputs], n_groups, gap, share=_FIRST_SHARE)
-            if self._coarseness(_AFFORDABLE) > _FAR * rough.loss:
+            start = self._look_by_cuts()
+            by_cuts = start is not None
+            if start is None:
+                start = self._solve(*self._small, share=_FIRST_SHARE)
+            if self._coarseness(_AFFORDABLE) > _FAR * start.loss:
                 return None
-            if rough.loss > _HOPELESS * float(self.cost[:, self.possible].sum(axis=0).min()):
-                return self._planned(rough)
-            size, groups = self._sizes(rough)
+            if start.loss > _HOPELESS * self.one_answer:
+                return self._planned(start)
+            size, groups = self._sizes(start, _CUTS if by_cuts else _LINES)
             try:
                 found: Found | None = self._solve(
-                    self.ranked[:size], groups, self.gap, rough, share=_SHARE
+                    self.ranked[:size], groups, self.gap, start, _SHARE, by_cuts=by_cuts
                 )
             except SolverError:
                 found = None
-            if found is None or rough.loss < found.loss:
-                found = rough._replace(is_near=False)
+            if found is None or start.loss < found.loss:
+                found = start._replace(is_near=False)
             return self._planned(found)
 
-    def _sizes(self, rough: Found) -> tuple[int, int]:
+    @property
+    def _small(self) -> tuple[Index, int, float]:
+        """The outputs, how many groups of signals, and the gap of a first look."""
+        return self.ranked[: _ROUGH[0]], *_ROUGH[1:]
+
+    @property
+    def one_answer(self) -> float:
+        """What the best answer loses that is the same for all."""
+        return float(self.cost[:, self.possible].sum(axis=0).min())
+
+    def _look_by_cuts(self) -> Found | None:
+        """Return what a first look finds by cuts, if there is something to gain and they suffice.
+
+        Where they do not, what they lead to needs much mending.
+        """
+        try:
+            look = self._solve(*self._small, share=_FIRST_SHARE, by_cuts=True)
+        except SolverError:
+            return None
+        gains = look.loss < _HOPELESS * self.one_answer
+        return look if gains and look.mending < _CHEAP else None
+
+    def _sizes(self, rough: Found, per_tight: float) -> tuple[int, int]:
         """Return how many outputs and groups of signals promise most, of those not too much work.
 
-        Both serve those who tell the truth; smaller groups serve those who must not, too.
+        Both serve those who tell the truth; smaller groups serve those who must not, too. There are
+        more lines than were tight in a first look, the more so the more groups there are.
         """
         tight = float(np.mean([len(tight) for tight in rough.tight]))
+        n_mus = len(rough.conditions.mus)
         far = self.losses[:, rough.outputs]
         nearest = np.arange(len(far)), far.argmin(axis=1)
         truthful = float(self.weights @ (self.emission @ rough.remap)[nearest])
@@ -147,8 +174,7 @@ class BeliefSearch:
             (size, groups): by_outputs[size] + by_groups[groups]
             for size in _OUTPUTS
             for groups in _GROUPS
-            if work_of_a_step(size, groups + self.lines.n_mus, _LINES * tight * math.sqrt(groups))
-            <= _WORK
+            if work_of_a_step(size, groups + n_mus, per_tight * tight * math.sqrt(groups)) <= _WORK
         }
         return min(costs, key=lambda pair: costs[pair], default=(_OUTPUTS[0], _GROUPS[0]))
 
@@ -182,6 +208,17 @@ class BeliefSearch:
         """Return how far apart signals are: the answers that are best for them."""
         return self.losses[np.ix_(self.best_answers, self.best_answers)]
 
+    def _by_lines(self, bounds: Sequence[Bound]) -> Conditions:
+        """Return conditions as lines for intervals of odds."""
+        return BrokenLines(OddsLines(bounds), self.lines, self.alike)
+
+    def _by_cuts(self, bounds: Sequence[Bound], before: Found | None) -> Conditions:
+        """Return conditions as cuts of beliefs, with those that were found before."""
+        known = before.conditions if before is not None else None
+        sides = [side for bound in bounds for side in sides_of(bound)]
+        beliefs = known.beliefs if isinstance(known, BeliefCuts) else None
+        return BeliefCuts(sides, self.lines.sides, beliefs)
+
     def _solve(
         self,
         outputs: Index,
@@ -189,100 +226,87 @@ class BeliefSearch:
         gap: float,
         before: Found | None = None,
         share: float = 1.0,
+        *,
+        by_cuts: bool = False,
     ) -> Found:
         """Return the best remap of groups of signals onto some outputs, after a share of the time.
 
         Columns begin with the lines that were tight for the nearest of those `before`.
         """
-        time_to_end = self.begin + share * self.effort.time_limit
         groups = self._groups(n_groups)
-        cost = groups.T @ self.cost
-        scale = float(cost[:, outputs].sum(axis=0).min()) or 1.0
         bounds = [bound.after(self.emission @ groups) for bound in self.bounds]
-        lines = OddsLines(bounds)
-        program = Interior(cost[:, outputs] / scale, lines.middle(), lines.rows)
-        program.add_to_all(lines.falls)
+        conditions = self._by_cuts(bounds, before) if by_cuts else self._by_lines(bounds)
+        first: list[Index] = []
         if before is not None:
             nearest = np.argmin(self.losses[np.ix_(outputs, before.outputs)], axis=1)
-            program.add(*_of_each([before.tight[k] for k in nearest]))
-        totals = cost[:, outputs].sum(axis=0)
-        best = np.zeros((len(cost), len(outputs)))
-        best[:, int(np.argmin(totals))] = 1.0  # one answer for all
-        one_answer = best_loss = float(totals.min())
-        least, work, stuck, moves = 0.0, 0.0, 0, () if before is None else _MOVES
+            first = [before.tight[k] for k in nearest]
+        program = BeliefProgram(
+            self.cost, groups, outputs, self.possible, bounds, conditions, first
+        )
+        look = (_LOOK_BY_CUTS if by_cuts else _LOOK) if before is None else None
+        best, is_near = self._run(program, gap, look, share)
+        outputs = program.best_outputs(best)
+        loss = float((program.cost[:, outputs] * best).sum())
+        return Found(
+            groups @ best,
+            outputs,
+            loss,
+            program.loss(best) / (program.loss(program.remap) or 1.0),
+            program.least,
+            program.price,
+            conditions,
+            program.tight(),
+            is_near,
+        )
+
+    def _run(
+        self, program: BeliefProgram, gap: float, look: int | None, share: float
+    ) -> tuple[Array, bool]:
+        """Return the best remap of a program, and whether it is near the best.
+
+        A first `look` is over after so many rounds.
+        """
+        is_first, by_cuts = look is not None, isinstance(program.conditions, BeliefCuts)
+        time_to_end = self.begin + share * self.effort.time_limit
+        best, best_loss = program.same_for_all, program.one_answer
+        work, stuck, moves = 0.0, 0, () if is_first else _MOVES
         most_work = _MOST_WORK * max(len(self.cost) / _CELLS, 1.0)
-        is_near = one_answer == 0  # nobody can do better than to lose nothing
+        is_near = program.one_answer == 0  # nobody can do better than to lose nothing
         rounds = 0 if is_near else min(self.effort.rounds, _ROUNDS)
         for number in range(rounds):
             if number in moves:
-                outputs = self._moved_apart(outputs, program.columns, cost)
-                program.reprice(cost[:, outputs] / scale)
-            many = _MORE if before is not None or number <= _LOOK else _MANY_MORE
-            wanted = _AT_FIRST if number == 0 else (BROKEN, many)
-            add_broken(program, lines, self.alike, *wanted)
-            if number >= _SETTLING:
-                program.drop(_BEYOND, lines.n_lines)
+                program.move()
             is_over = time.monotonic() > time_to_end
             try:
-                steps = program.step()
+                steps = program.advance(many=look is not None and number > look)
             except SolverError:
                 if number < _SETTLING:
                     raise
                 is_over, steps = True, (0.0, 0.0)  # what was found so far is good as it is
-            remap = np.maximum(program.columns, 0.0)
-            remap /= remap.sum(axis=1, keepdims=True)
-            reached = float((cost[:, outputs] * remap).sum())
-            least = scale * program.least()
-            if least > _TOO_STRICT * one_answer:
+            reached, least = program.loss(program.remap), program.least
+            is_strict = least > _TOO_STRICT * program.one_answer
+            if is_strict and not by_cuts:
                 raise SolverError("not even one answer for all keeps lines for intervals of odds")
             stuck = stuck + 1 if max(steps) < _STUCK else 0
-            per_column = len(program.given.line) / len(outputs)
-            work += work_of_a_step(len(outputs), program.x.shape[1], per_column)
+            work += program.work
             is_over |= work > most_work or stuck >= _PATIENCE
             is_last = is_over or number == rounds - 1
-            is_look = before is None and number >= _LOOK
+            is_look = look is not None and number >= look
             loose = _AT_LAST if is_last else 1.0
-            is_settled = scale * program.gap <= loose * _SETTLED * reached and before is not None
+            is_settled = program.gap <= loose * _SETTLED * reached and not is_first
             is_near = is_settled or reached <= least * (1 + gap)
             if is_last or is_look or (is_near and number > max(moves, default=0)):
-                mended = repaired(bounds, remap, self.deadline)
-                loss = float((cost[:, outputs] * mended).sum())
+                mended = program.mended(self.deadline)
+                loss = program.loss(mended)
                 if loss < best_loss:
                     best, best_loss = mended, loss
-                gains = best_loss < _HOPELESS * one_answer
+                gains = best_loss < _HOPELESS * program.one_answer
                 near = gap if gains else min(gap, _CERTAIN)  # that there is nothing to gain
                 is_near = best_loss <= least * (1 + near)
                 is_near |= is_settled and best_loss <= (1 + loose * _MENDED) * reached
-                if is_last or (is_look and gains) or is_near:
+                if is_last or (is_look and (gains or by_cuts)) or is_near:
                     break
-        outputs = self._moved(best, cost)
-        loss = float((cost[:, outputs] * best).sum())
-        prices = scale * program.prices(lines.n_lines + len(lines.falls))
-        given = program.given
-        is_tight = (given.slack < _TIGHT) & (given.line < lines.n_lines)
-        tight = [given.line[is_tight & (given.column == k)] for k in range(len(outputs))]
-        return Found(groups @ best, outputs, loss, least, prices, tight, is_near)
-
-    def _moved(self, columns: Array, cost: Array) -> Index:
-        """Return the best output for each column: who gives it does not change what it tells."""
-        return np.asarray(self.possible[np.argmin(columns.T @ cost[:, self.possible], axis=1)])
-
-    def _moved_apart(self, outputs: Index, columns: Array, cost: Array) -> Index:
-        """Return a better output for each column, where none has it yet.
-
-        Columns with the same output would become the same, and never part again.
-        """
-        moved, totals = outputs.copy(), columns.T @ cost
-        gains = totals[np.arange(len(outputs)), outputs] - totals[:, self.possible].min(axis=1)
-        is_free = np.zeros(cost.shape[1], dtype=bool)
-        is_free[self.possible] = True
-        is_free[outputs] = False
-        for column in np.argsort(-gains, kind="stable").tolist():
-            is_free[moved[column]] = True
-            free = np.flatnonzero(is_free)
-            moved[column] = free[np.argmin(totals[column, free])]
-            is_free[moved[column]] = False
-        return moved
+        return best, is_near
 
     def _planned(self, found: Found) -> CertifiedPlan:
         """Return the certified plan of what was found, beside its bound."""
@@ -295,9 +319,8 @@ class BeliefSearch:
             self.possible,
             self.weights @ self.emission,
         )
-        price = self.lines.price(found.prices)
         expected = float(np.sum(self.weights[:, None] * emission * self.losses))
-        bound = float((self.cost[:, found.outputs] + price).min(axis=1).sum())
+        bound = float((self.cost[:, found.outputs] + found.price).min(axis=1).sum())
         bound = min(max(bound, 0.0), expected)  # the truth goes beyond these outputs
         remark = ""
         if not found.is_near:
@@ -305,8 +328,3 @@ class BeliefSearch:
             remark = f"{early}: what served has {expected:.3g}, the bound is {bound:.3g}"
         budget = self.situation.mechanism.budget
         return CertifiedPlan(emission, budget, expected_loss=expected, bound=bound, remark=remark)
-
-
-def _of_each(lines: Sequence[Index]) -> tuple[Index, Index]:
-    """Return whose each line is, and the lines, for the lines of each column."""
-    return np.repeat(np.arange(len(lines)), [len(mine) for mine in lines]), np.concatenate(lines)

@@ -7,12 +7,13 @@ work is products of matrices, and the cores share it. The results are the same t
 number of cores.
 """
 
-import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from priste import worst_case
@@ -21,7 +22,8 @@ from priste.checks import Array
 Index = NDArray[np.intp]
 Multiply = Callable[[Array], Array]
 
-_TOGETHER = 8  # columns that are taken at once
+_TOGETHER = 8, 24  # columns that are taken at once, at least and at most
+_ROWS = 400  # their lines, if that takes fewer
 _FEW = 0.8  # lines for each entry of a block that are few
 _SMALL = 24  # rows of a matrix that is inverted at once
 _STEP, _COLUMN = 8e8, 6e6  # how much work a step of a program and a column are in any case
@@ -33,10 +35,12 @@ _SOLVING = 9.0  # how much more it is to solve for the sums of the rows than to 
 class _Batch(NamedTuple):
     """Some columns with about as many lines, and a matrix of these for each.
 
-    All matrices have as many rows; where a column has fewer lines, they are zero.
+    All matrices have as many rows; where a column has fewer lines, they are zero. `place` is where
+    the columns are if these are counted batch by batch.
     """
 
     number: int
+    place: slice
     columns: Index
     lines: Index
     is_line: NDArray[np.bool_]
@@ -48,11 +52,6 @@ class _Batch(NamedTuple):
         found[self.is_line] = values[self.lines]
         return found
 
-    @property
-    def place(self) -> slice:
-        """Where the columns are if these are counted batch by batch."""
-        return slice(_TOGETHER * self.number, _TOGETHER * self.number + len(self.columns))
-
 
 class Blocks:
     """The blocks of some columns, of `size` entries each; sums are over the first `n_rows`."""
@@ -60,50 +59,49 @@ class Blocks:
     def __init__(self, n_columns: int, size: int, n_rows: int) -> None:
         self.shape, self.n_rows = (n_columns, size), n_rows
         self.pool = ThreadPoolExecutor(worst_case.CORES)
-        self._column, self._h = np.empty(0, dtype=np.intp), np.empty((0, size))
-        self._batches: list[_Batch] = []  # empty until they are needed
+        self._h, self._ends = np.empty((0, size)), np.zeros(n_columns + 1, dtype=np.intp)
+        self._known: list[_Batch] = []  # batches, empty until they are needed
         self._room: Array | None = None  # to work in
 
     def give(self, column: Index, h: Array) -> None:
         """Go on with other lines: whose each is, column by column, and the lines as rows."""
-        self._column, self._h = column, h
-        self._batches = []
+        self._h, self._ends = h, np.searchsorted(column, np.arange(self.shape[0] + 1))
+        self._known = []
+
+    @property
+    def _batches(self) -> list[_Batch]:
+        """The columns by batches."""
+        self._known = self._known or self._batched()
+        return self._known
 
     def _batched(self) -> list[_Batch]:
         """Return the columns by batches."""
         n_columns, size = self.shape
-        ends = np.searchsorted(self._column, np.arange(n_columns + 1))
-        counts = np.diff(ends)
+        together = int(np.clip(_ROWS * n_columns // max(len(self._h), 1), *_TOGETHER))
+        counts = np.diff(self._ends)
         order = np.argsort(counts, kind="stable")
         batches = []
-        for number, start in enumerate(range(0, n_columns, _TOGETHER)):
-            columns = order[start : start + _TOGETHER]
+        for number, start in enumerate(range(0, n_columns, together)):
+            columns = order[start : start + together]
+            place = slice(start, start + len(columns))
             places = np.arange(counts[columns[-1]])
             is_line = places < counts[columns, None]
-            lines = (ends[columns, None] + places)[is_line]
+            lines = (self._ends[columns, None] + places)[is_line]
             h = np.zeros((*is_line.shape, size))
             h[is_line] = self._h[lines]
-            batches.append(_Batch(number, columns, lines, is_line, h))
+            batches.append(_Batch(number, place, columns, lines, is_line, h))
         return batches
 
     def along(self, x: Array) -> Array:
         """Return the lines at entries."""
         found = np.empty(len(self._h))
-
-        def multiply(batch: _Batch) -> None:
-            found[batch.lines] = (batch.h @ x[batch.columns, :, None])[batch.is_line, 0]
-
-        self._share(multiply)
+        self._share_columns(lambda mine: _along(self._h, self._ends, mine, x, found))
         return found
 
     def of_lines(self, prices: Array) -> Array:
         """Return the sum of lines times their prices, for each column."""
-        found = np.empty(self.shape)
-
-        def multiply(batch: _Batch) -> None:
-            found[batch.columns] = (batch.padded(prices)[:, None] @ batch.h)[:, 0]
-
-        self._share(multiply)
+        found = np.zeros(self.shape)
+        self._share_columns(lambda mine: _of_lines(self._h, self._ends, mine, prices, found))
         return found
 
     def inverse(self, square: Array, weight: Array) -> tuple[Multiply, Array]:
@@ -114,7 +112,7 @@ class Blocks:
     def _by_lines(self, root: Array, weight: Array) -> tuple[Multiply, Array]:
         """Return the inverses as diag(root²) − tᵀ t, with a row of t for each line."""
         n, square = self.n_rows, root**2
-        n_batches = math.ceil(len(root) / _TOGETHER)
+        n_batches = len(self._batches)
         taken, sums = [np.empty(0)] * n_batches, np.empty((n_batches, n, n))
 
         def take(batch: _Batch) -> None:
@@ -132,12 +130,7 @@ class Blocks:
         def multiply(x: Array) -> Array:
             found: Array = square * x
 
-            def take_from(batch: _Batch) -> None:
-                t = taken[batch.number]
-                along = t @ x[batch.columns, :, None]
-                found[batch.columns] -= (along.transpose(0, 2, 1) @ t)[:, 0]
-
-            self._share(take_from)
+            self._share(lambda batch: _take_from(taken[batch.number], batch.columns, x, found))
             return found
 
         self._share(take)
@@ -178,9 +171,46 @@ class Blocks:
             for batch in mine:
                 work(batch)
 
-        self._batches = self._batches or self._batched()
-        cores = worst_case.CORES
-        list(self.pool.map(do, [self._batches[core::cores] for core in range(cores)]))
+        batches, cores = self._batches, worst_case.CORES
+        list(self.pool.map(do, [batches[core::cores] for core in range(cores)]))
+
+    def _share_columns(self, work: Callable[[tuple[int, int]], None]) -> None:
+        """Do the work on all columns, from one to another, shared by the cores."""
+        shares = np.linspace(0, len(self._h), worst_case.CORES + 1)[1:-1]
+        starts = [0, *np.searchsorted(self._ends, shares).tolist(), self.shape[0]]
+        list(self.pool.map(work, pairwise(starts)))
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz", "reassoc"})
+def _along(h: Array, ends: Index, columns: tuple[int, int], x: Array, found: Array) -> None:
+    """Fill in the lines at entries, for some columns."""
+    for column in range(*columns):
+        for line in range(ends[column], ends[column + 1]):
+            total = 0.0
+            for k in range(h.shape[1]):
+                total += h[line, k] * x[column, k]
+            found[line] = total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz", "reassoc"})
+def _of_lines(h: Array, ends: Index, columns: tuple[int, int], prices: Array, found: Array) -> None:
+    """Add lines times their prices up, for some columns."""
+    for column in range(*columns):
+        for line in range(ends[column], ends[column + 1]):
+            for k in range(h.shape[1]):
+                found[column, k] += prices[line] * h[line, k]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz", "reassoc"})
+def _take_from(t: Array, columns: Index, x: Array, found: Array) -> None:
+    """Subtract tᵀ t x, for some columns."""
+    for number, column in enumerate(columns):
+        for row in range(t.shape[1]):
+            total = 0.0
+            for k in range(t.shape[2]):
+                total += t[number, row, k] * x[column, k]
+            for k in range(t.shape[2]):
+                found[column, k] -= total * t[number, row, k]
 
 
 def _scaled(batch: _Batch, root: Array, weight: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Which lines a column is given next: those that it breaks most, a few from all over the map.
+"""Lines for intervals of odds, given to columns as they break them: a few from all over the map.
 
 Where a column breaks the line of one vertex, it breaks those of its neighbours nearly as much, and
 what mends the one nearly mends the others. So of vertices that are alike only the worst is chosen
@@ -17,33 +17,61 @@ from priste.checks import Array
 
 Index = NDArray[np.intp]
 
-BROKEN = 1e-3
-"""How far lines must be broken to be added, relative."""
+_BROKEN = 1e-3  # how far lines must be broken to be added, relative
+_AT_FIRST = (-0.1, 20)  # columns begin with lines that they nearly break, and as many
+_MORE = 15  # lines that a column is given at a time later
+_MANY_MORE = 60  # and to become certain that nothing can be gained
 _AT_ONCE = 32  # columns
 
 
-def add_broken(
-    program: Interior, lines: OddsLines, alike: Sequence[Index], least: float, most: int
-) -> None:
-    """Give each column the lines that it breaks most, by more than `least` and at most so many.
+class BrokenLines:
+    """Lines for groups of signals, as columns come to break them.
 
-    Of each vertex, and of those that are alike, it is given one line at a time.
+    `whole` are the same lines with an entry for each signal, and `alike` the vertices that say much
+    the same as each.
     """
-    given, columns, mus = program.given, program.columns, program.mus
-    known = given.line < lines.n_lines
-    first = np.cumsum([0, *(len(each) for each in alike)])
-    others = np.concatenate(alike) if alike else np.empty(0, dtype=np.intp)
 
-    def broken(start: int) -> tuple[Index, Index]:
-        here = slice(start, start + _AT_ONCE)
-        excess = lines.excess(columns[:, here], mus[:, here])
-        mine = known & (given.column >= here.start) & (given.column < here.stop)
-        excess[given.column[mine] - start, given.line[mine]] = -np.inf
-        column, line = _worst(excess, lines.vertex, first, others, least, most)
-        return start + column, line
+    slack = 0.02
+    """What a broken line starts with at most, relative to its size."""
 
-    parts = list(program.pool.map(broken, range(0, program.n_columns, _AT_ONCE)))
-    program.add(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    def __init__(self, lines: OddsLines, whole: OddsLines, alike: Sequence[Index]) -> None:
+        self._lines, self._whole, self._alike = lines, whole, alike
+        self.mus, self.rows, self.always = lines.middle(), lines.rows, lines.falls
+        self.n_lines = lines.n_lines
+
+    def add_first(self, program: Interior) -> None:
+        """Give each column lines that it nearly breaks."""
+        self._add(program, *_AT_FIRST)
+
+    def add_broken(self, program: Interior, *, many: bool = False) -> None:
+        """Give each column the lines that it breaks most."""
+        self._add(program, _BROKEN, _MANY_MORE if many else _MORE)
+
+    def _add(self, program: Interior, least: float, most: int) -> None:
+        """Give each column lines that it breaks by more than `least`, at most so many.
+
+        Of each vertex, and of those that are alike, it is given one line at a time.
+        """
+        lines, alike = self._lines, self._alike
+        given, columns, mus = program.given, program.columns, program.mus
+        known = given.line < lines.n_lines
+        first = np.cumsum([0, *(len(each) for each in alike)])
+        others = np.concatenate([np.empty(0, dtype=np.intp), *alike])
+
+        def broken(start: int) -> tuple[Index, Index]:
+            here = slice(start, start + _AT_ONCE)
+            excess = lines.excess(columns[:, here], mus[:, here])
+            mine = known & (given.column >= here.start) & (given.column < here.stop)
+            excess[given.column[mine] - start, given.line[mine]] = -np.inf
+            column, line = _worst(excess, lines.vertex, first, others, least, most)
+            return start + column, line
+
+        parts = list(program.pool.map(broken, range(0, program.n_columns, _AT_ONCE)))
+        program.add(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def price(self, program: Interior) -> Array:
+        """Return what the prices of the lines cost each signal, per column."""
+        return self._whole.price(program.prices(self.n_lines + len(self.always)))
 
 
 @njit(cache=True, nogil=True)

@@ -28,8 +28,7 @@ from priste.checks import Array
 Index = NDArray[np.intp]
 
 _BACK = 0.95  # how much of the way to the nearest wall a step goes
-_SLACK = 0.02  # that a line that is broken starts with at most, relative to its size
-_LEAST_SLACK = 1e-4  # and at least
+_LEAST_SLACK = 1e-4  # that a line that is broken starts with at least, relative to its size
 _LEAST_TARGET = 0.1  # of the products of slack and price, for the next step
 _CORRECTORS = 2  # attempts to make a step longer
 _FURTHER = 0.3  # how much longer
@@ -82,12 +81,15 @@ class Interior:
     """The program with the lines that its columns have so far.
 
     `rows_of` returns lines as rows over a column's entries and its numbers μ. The program begins
-    with equal entries, and with `mus` as the numbers that go with a column of ones.
+    with equal entries, and with `mus` as the numbers that go with a column of ones. Lines that are
+    broken start with a `slack` that is at most this, relative to their sizes.
     """
 
-    def __init__(self, cost: Array, mus: Array, rows_of: Callable[[Index], Array]) -> None:
+    def __init__(
+        self, cost: Array, mus: Array, rows_of: Callable[[Index], Array], slack: float = 0.02
+    ) -> None:
         self.n_rows, self.n_columns = cost.shape
-        self._rows_of = rows_of
+        self._rows_of, self._slack = rows_of, slack
         share = 1 / self.n_columns
         self.row_prices = np.zeros(self.n_rows)
         self.centrality = share * float(cost.mean()) / 2
@@ -106,13 +108,15 @@ class Interior:
 
         One that its column breaks starts with the slack that a column of ones has, if that is less.
         """
+        order = np.argsort(columns, kind="stable")
+        columns, lines = columns[order], lines[order]
         rows = self._rows_of(lines)
         sizes = np.abs(rows)
         room = -(rows @ self._ones) / (sizes @ self._ones)
         scale = 1 / np.einsum("ij,ij->i", sizes, self.x[columns])
         rows = rows * scale[:, None]
         slack = np.maximum(
-            -np.einsum("ij,ij->i", rows, self.x[columns]), np.clip(room, _LEAST_SLACK, _SLACK)
+            -np.einsum("ij,ij->i", rows, self.x[columns]), np.clip(room, _LEAST_SLACK, self._slack)
         )
         more = _Lines(columns, lines, scale, rows, slack, self.centrality / slack)
         places = np.searchsorted(self.given.column, columns, side="right")

@@ -105,7 +105,7 @@ class OddsLines:
     """
 
     def __init__(self, bounds: Sequence[Bound]) -> None:
-        self.sides = [side for bound in bounds for side in _sides(bound)]
+        self.sides = [side for bound in bounds for side in sides_of(bound)]
         self.n_rows = bounds[0].true.shape[1]
         sizes = [side.n_intervals for side in self.sides]
         self._first_mu = np.cumsum([0, *sizes])
@@ -254,7 +254,7 @@ def _joined(side: Side, beliefs: Sequence[Array], odds: Array) -> tuple[list[Arr
     return kept, found
 
 
-def _sides(bound: Bound) -> list[Side]:
+def sides_of(bound: Bound) -> list[Side]:
     """Return the directions of a promise; with one past, for the belief it is hardest for."""
     parts = bound.a, bound.not_a, bound.true, bound.false
     directions = (True, False) if bound.both else (True,)
