@@ -88,7 +88,7 @@ def test_columns_that_keep_a_promise_keep_every_cut(seed: int) -> None:
 @given(SEEDS)
 def test_columns_that_break_a_promise_break_a_cut_that_they_are_given(seed: int) -> None:
     bound = random_bound(seed)
-    column = np.random.default_rng(seed).random(bound.true.shape[1]) ** 6 + 1e-6
+    column = np.asarray(np.random.default_rng(seed).random(bound.true.shape[1]) ** 6 + 1e-6)
     milder = Bound(*(bound.a, bound.not_a, bound.true, bound.false), 1.05 * bound.factor, True)
     assume(milder.failing(column[:, None]).any())
     sides = sides_of(bound)

@@ -100,7 +100,8 @@ def largest_loss(emission: Array, prior: Prior, event: Event = EVENT) -> float:
 @pytest.fixture(params=["lines", "cuts"])
 def by_cuts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether cuts of beliefs serve, whatever first looks say, or lines for intervals of odds."""
-    monkeypatch.setattr(belief_search_module, "_CHEAP", 1e9 if request.param == "cuts" else 0.0)
+    for limit in ("_CHEAP", "_BEARABLE"):
+        monkeypatch.setattr(belief_search_module, limit, 1e9 if request.param == "cuts" else 0.0)
     return bool(request.param == "cuts")
 
 
@@ -211,6 +212,25 @@ def test_cuts_serve_where_what_they_lead_to_needs_little_mending(
     assert search.plan() is not None
     kinds = [type(found.conditions) for found in solved]
     assert kinds == ([BeliefCuts] * 2 if by_cuts else [BeliefCuts, BrokenLines, BrokenLines])
+
+
+@pytest.mark.parametrize("loses", [0.99, 1.01])
+def test_where_mending_is_bearable_the_better_of_two_looks_serves(
+    loses: float, monkeypatch: pytest.MonkeyPatch, solved: list[Found]
+) -> None:
+    monkeypatch.setattr(belief_search_module, "_CHEAP", 0.0)
+    monkeypatch.setattr(belief_search_module, "_BEARABLE", 1e9)
+    search = belief_search(first_step(PRIORS[0]))
+    solve = search._solve
+    loss = solve(*search._small).loss
+    solved.clear()
+
+    def as_told(*given: Any, **named: Any) -> Found:
+        return solve(*given, **named)._replace(loss=loss * (loses if "by_cuts" in named else 1.0))
+
+    monkeypatch.setattr(search, "_solve", as_told)
+    assert search._first_look()[1] == (loses < 1)
+    assert [type(found.conditions) for found in solved] == [BeliefCuts, BrokenLines]
 
 
 def test_where_a_look_by_cuts_fails_lines_serve(

@@ -33,7 +33,7 @@ from priste.worst_case import blas
 Index = NDArray[np.intp]
 
 _ROUGH = (16, 80, 0.15)  # outputs, groups of signals and gap of a first look
-_OUTPUTS = (24, 32, 48, 64, 96, 128, 160, 200)  # that may serve
+_OUTPUTS = (24, 32, 48, 64, 96, 128, 160, 200, 240)  # that may serve
 MOST_OUTPUTS = _OUTPUTS[-1]
 """How many cells may serve as outputs."""
 _GROUPS = (140, 170, 200, 240, 280)  # of signals that there may be
@@ -58,7 +58,7 @@ _CUTS = 0.11  # that there will be instead
 _ROUNDS = 32  # of the search from inside
 _LOOK = 10  # rounds after which a first look has seen enough if there is something to gain
 _LOOK_BY_CUTS = 14  # and one by cuts
-_CHEAP = 1.02  # as a factor: what mending may cost where cuts suffice
+_CHEAP, _BEARABLE = 1.01, 1.03  # as factors: what mending costs where cuts suffice, or may do so
 _MOVES = (5, 7, 9)  # rounds after which outputs move to where those who give them are
 _SETTLING = 6  # rounds after which what was found is good as it is, should a step fail
 _STUCK = 1e-2  # a step that goes no further, both ways
@@ -112,10 +112,7 @@ class BeliefSearch:
     def plan(self) -> CertifiedPlan | None:
         """Return the best certified plan that was found, or None if a finer map is needed."""
         with blas().limit(limits=1, user_api="blas"):  # the columns are shared by the cores
-            start = self._look_by_cuts()
-            by_cuts = start is not None
-            if start is None:
-                start = self._solve(*self._small, share=_FIRST_SHARE)
+            start, by_cuts = self._first_look()
             if self._coarseness(_AFFORDABLE) > _FAR * start.loss:
                 return None
             if start.loss > _HOPELESS * self.one_answer:
@@ -141,17 +138,22 @@ class BeliefSearch:
         """What the best answer loses that is the same for all."""
         return float(self.cost[:, self.possible].sum(axis=0).min())
 
-    def _look_by_cuts(self) -> Found | None:
-        """Return what a first look finds by cuts, if there is something to gain and they suffice.
+    def _first_look(self) -> tuple[Found, bool]:
+        """Return what a first look finds, and whether it is by cuts.
 
-        Where they do not, what they lead to needs much mending.
+        Where cuts do not suffice, what they lead to needs much mending; in between, lines may.
         """
         try:
             look = self._solve(*self._small, share=_FIRST_SHARE, by_cuts=True)
         except SolverError:
-            return None
-        gains = look.loss < _HOPELESS * self.one_answer
-        return look if gains and look.mending < _CHEAP else None
+            look = None
+        gains = look is not None and look.loss < _HOPELESS * self.one_answer
+        if look is not None and gains and look.mending < _CHEAP:
+            return look, True
+        rough = self._solve(*self._small, share=_FIRST_SHARE)
+        if look is not None and gains and look.mending < _BEARABLE and look.loss < rough.loss:
+            return look, True
+        return rough, False
 
     def _sizes(self, rough: Found, per_tight: float) -> tuple[int, int]:
         """Return how many outputs and groups of signals promise most, of those not too much work.
