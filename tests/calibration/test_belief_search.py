@@ -244,6 +244,36 @@ def test_where_a_look_by_cuts_fails_lines_serve(
     assert [type(found.conditions) for found in solved] == [BrokenLines] * 2
 
 
+def test_where_cuts_do_not_suffice_after_all_lines_serve(
+    monkeypatch: pytest.MonkeyPatch, solved: list[Found]
+) -> None:
+    monkeypatch.setattr(belief_search_module, "_CHEAP", 1e9)
+    monkeypatch.setattr(belief_search_module, "_BEARABLE", 0.0)
+    plan = belief_search(first_step(PRIORS[0])).plan()
+    assert [type(found.conditions) for found in solved] == [BeliefCuts] * 2 + [BrokenLines] * 2
+    assert plan is not None
+    assert plan.expected_loss <= min(found.loss for found in solved) * (1 + 1e-9)
+
+
+def test_where_there_is_nothing_left_to_keep_all_is_told() -> None:
+    """Releases may rule the event out, and only its odds must not rise."""
+    weights = np.where(GRID.distances <= 1.5, 1.0, 0.0)
+    is_left = np.arange(12) % 4 < 2
+    weights[is_left[:, None] != is_left] = 0.0
+    guard = Protector(
+        Mobility(weights / weights.sum(axis=1, keepdims=True)),
+        SILENT,
+        Protect(EVENT, EPSILON, sides="event"),
+        prior=AnyPrior(),
+        calibration=OptimalRemap(GRID.distances),
+        eta=0.0,
+    )
+    guard.repeat(np.where(is_left, 0.0, 1.0))
+    plan = guard.plan()
+    assert isinstance(plan, CertifiedPlan)
+    assert plan.expected_loss < 0.1
+
+
 def test_mending_is_what_it_costs_to_keep_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:
     search = belief_search(first_step(PRIORS[0]))
     honest = search._solve(search.ranked[:4], 12, 0.15, by_cuts=True)

@@ -193,9 +193,9 @@ def _tops(
                 falling, rising = i, j
             i, j = _worst_pair(value, tilt, falling, rising, height)
             span = tilt[j] - tilt[i]
-            share = tilt[j] / span if span > 0 else 1.0
-            depth[k] = share * value[i] + (1 - share) * value[j] if i >= 0 else -1.0
-            pairs[k], shares[k] = (i, j), (share / size[i], (1 - share) / size[j])
+            share, other = (tilt[j] / span, -tilt[i] / span) if span > 0 else (1.0, 0.0)
+            depth[k] = share * value[i] + other * value[j] if i >= 0 else -1.0
+            pairs[k], shares[k] = (i, j), (share / size[i], other / size[j])
         for _ in range(most):
             top = np.argmax(depth)
             if depth[top] <= least:
@@ -226,7 +226,7 @@ def _lines_at(
         above, below = one * b[v], sigma * d[v]
         size[v] = above + below + least
         part = 1 / size[v]
-        value[v] = (above - below) * part
+        value[v] = (above - below) * part if above + below > least else -1.0  # impossible by now
         against, for_it = sigma * not_a[v], one * a[v]
         is_even = abs(against - for_it) <= _ROUNDING * (against + for_it)
         tilt[v] = 0.0 if is_even else (against - for_it) * part

@@ -11,6 +11,7 @@ single beliefs (`priste.calibration.belief_cuts`).
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -117,16 +118,24 @@ class BeliefSearch:
                 return None
             if start.loss > _HOPELESS * self.one_answer:
                 return self._planned(start)
-            size, groups = self._sizes(start, _CUTS if by_cuts else _LINES)
-            try:
-                found: Found | None = self._solve(
-                    self.ranked[:size], groups, self.gap, start, _SHARE, by_cuts=by_cuts
-                )
-            except SolverError:
-                found = None
-            if found is None or start.loss < found.loss:
-                found = start._replace(is_near=False)
-            return self._planned(found)
+            found = self._larger(start, by_cuts=by_cuts)
+            if by_cuts and not any(each.mending < _BEARABLE for each in found):
+                with suppress(SolverError):  # cuts did not suffice after all
+                    rough = self._solve(*self._small, share=_SHARE)
+                    found += self._larger(rough, by_cuts=False)
+            found.append(start._replace(is_near=False))
+            return self._planned(min(found, key=lambda each: each.loss))
+
+    def _larger(self, start: Found, *, by_cuts: bool) -> list[Found]:
+        """Return what a larger program finds after a first look, if that is better."""
+        size, groups = self._sizes(start, _CUTS if by_cuts else _LINES)
+        try:
+            found = self._solve(
+                self.ranked[:size], groups, self.gap, start, _SHARE, by_cuts=by_cuts
+            )
+        except SolverError:
+            return []
+        return [found] if found.loss <= start.loss else []
 
     @property
     def _small(self) -> tuple[Index, int, float]:
@@ -143,10 +152,10 @@ class BeliefSearch:
 
         Where cuts do not suffice, what they lead to needs much mending; in between, lines may.
         """
-        try:
-            look = self._solve(*self._small, share=_FIRST_SHARE, by_cuts=True)
-        except SolverError:
-            look = None
+        look = None
+        with suppress(SolverError):
+            if self.lines.sides:  # there is something to keep
+                look = self._solve(*self._small, share=_FIRST_SHARE, by_cuts=True)
         gains = look is not None and look.loss < _HOPELESS * self.one_answer
         if look is not None and gains and look.mending < _CHEAP:
             return look, True
