@@ -88,8 +88,8 @@ class Search:
         plan = self._for_beliefs() if self._serves_beliefs() else None
         if plan is None:
             return self._by_cuts()
-        if not plan.remark:
-            return plan
+        if not plan.remark or plan.expected_loss < self._coarseness(_FIRST_OUTPUTS):
+            return plan  # on a coarser map even the truth loses more
         self.effort = self.effort._replace(rounds=min(self.effort.rounds, _FEW_ROUNDS))
         try:
             return min(plan, self._by_cuts(), key=lambda each: each.expected_loss)
@@ -134,15 +134,19 @@ class Search:
                 return best
             if best is None or plan.expected_loss < best.expected_loss:
                 best = plan
-            coarseness = float(self.weights @ self.losses[:, outputs].min(axis=1))
+            coarseness = self._coarseness(len(outputs))
             enough = self.effort.outputs is not None or coarseness <= _COARSE * plan.expected_loss
             if enough or len(outputs) == most or time.monotonic() > self.deadline:
                 return best
             start, size = plan.warm_start or WarmStart(), 2 * size
 
+    def _coarseness(self, size: int) -> float:
+        """Return how far the nearest of so many outputs is, in the mean."""
+        return float(self.weights @ self.losses[:, self._outputs(size)].min(axis=1))
+
     def _outputs(self, size: int) -> NDArray[np.intp]:
         """Return the cells to release."""
-        return self.possible if size == len(self.possible) else np.sort(self._ranked(size))
+        return self.possible if size >= len(self.possible) else np.sort(self._ranked(size))
 
     def _ranked(self, size: int) -> NDArray[np.intp]:
         """Return cells to release, greedily those that serve the public belief best."""
