@@ -100,22 +100,27 @@ def test_columns_that_break_a_promise_break_a_cut_that_they_are_given(seed: int)
     pytest.fail("no cut")
 
 
-def test_vertices_from_which_releases_are_impossible_give_no_empty_cuts() -> None:
-    a = np.array([0.3, 0.1, 0.6, 0.2, 0.5])
-    random = np.random.default_rng(1)
-    true, false = (random.random((5, 3)) for _ in range(2))
-    true[:2] = false[:2] = 0.0
-    bound = Bound(a, 1 - a, true, false, 1.2, both=True)
-    sides = sides_of(bound)
-    cuts = BeliefCuts(sides, sides)
-    for column in np.eye(3) + 1e-3:
-        rows = worst_cut(cuts, column, -0.99)
-        assert len(rows) >= 2
-        assert np.abs(rows).max(axis=1).min() > 0
-    assert np.isfinite(cuts.rows(np.arange(cuts.n_lines))).all()
-    # beliefs in them still count: the others' odds may not even reach theirs
-    pairs = np.stack([cuts.beliefs.first, cuts.beliefs.second])[:, 2:]
-    assert ((pairs < 2).sum(axis=0) == 1).any()
+def with_two_impossible_vertices(a: Array) -> BeliefCuts:
+    """A promise whose first two vertices make the releases so far impossible."""
+    shares = np.full((len(a), 3), 1 / 3)
+    shares[:2] = 0.0
+    bound = Bound(a, 1 - a, a[:, None] * shares, (1 - a)[:, None] * shares, 1.2, both=True)
+    return BeliefCuts(sides_of(bound), sides_of(bound))
+
+
+def test_two_vertices_from_which_releases_are_impossible_give_no_cut() -> None:
+    cuts = with_two_impossible_vertices(np.array([0.30, 0.31, 0.30, 0.305, 0.31]))
+    rows = worst_cut(cuts, np.ones(3), -0.99)
+    assert len(rows) == 2
+    assert np.abs(rows).max(axis=1).min() > 0
+
+
+def test_a_belief_in_a_vertex_from_which_releases_are_impossible_counts() -> None:
+    """What is seen moves the odds from those of both vertices to those of the other."""
+    cuts = with_two_impossible_vertices(np.array([0.1, 0.1, 0.3, 0.3, 0.3]))
+    (row,) = worst_cut(cuts, np.ones(3), 0.0)
+    assert row.sum() > 0
+    assert {int(cuts.beliefs.first[-1]) < 2, int(cuts.beliefs.second[-1]) < 2} == {True, False}
 
 
 def test_columns_begin_with_a_belief_in_the_middle() -> None:

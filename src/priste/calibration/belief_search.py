@@ -150,19 +150,26 @@ class BeliefSearch:
     def _first_look(self) -> tuple[Found, bool]:
         """Return what a first look finds, and whether it is by cuts.
 
-        Where cuts do not suffice, what they lead to needs much mending; in between, lines may.
+        Where cuts do not suffice, what they lead to needs much mending; in between, lines may be
+        better.
         """
-        look = None
-        with suppress(SolverError):
-            if self.lines.sides:  # there is something to keep
-                look = self._solve(*self._small, share=_FIRST_SHARE, by_cuts=True)
-        gains = look is not None and look.loss < _HOPELESS * self.one_answer
-        if look is not None and gains and look.mending < _CHEAP:
+        look = self._look_by_cuts()
+        if look is not None and look.mending < _CHEAP:
             return look, True
         rough = self._solve(*self._small, share=_FIRST_SHARE)
-        if look is not None and gains and look.mending < _BEARABLE and look.loss < rough.loss:
+        if look is not None and look.mending < _BEARABLE and look.loss < rough.loss:
             return look, True
         return rough, False
+
+    def _look_by_cuts(self) -> Found | None:
+        """Return what a first look finds by cuts, if there is something to keep and to gain."""
+        if not self.lines.sides:
+            return None
+        try:
+            look = self._solve(*self._small, share=_FIRST_SHARE, by_cuts=True)
+        except SolverError:
+            return None
+        return look if look.loss < _HOPELESS * self.one_answer else None
 
     def _sizes(self, rough: Found, per_tight: float) -> tuple[int, int]:
         """Return how many outputs and groups of signals promise most, of those not too much work.
