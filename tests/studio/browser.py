@@ -40,8 +40,10 @@ def studio(*words: str | Path) -> Iterator[str]:
         assert run.stdout is not None
         line = run.stdout.readline()
         assert line.startswith("Open http://127.0.0.1:"), line
-        yield line.removeprefix("Open ").strip()
-        run.terminate()
+        try:
+            yield line.removeprefix("Open ").strip()
+        finally:
+            run.terminate()
 
 
 @dataclass
