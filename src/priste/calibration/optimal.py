@@ -37,7 +37,7 @@ class OptimalRemap:
     900 cells it is within 2 % of it, or within `gap` if that is more. For a set of priors
     cuts are added until what is certified is within `gap` of what no remap of that map can beat, or
     for `rounds` rounds; the map is then as coarse as the loss allows, unless `outputs` says how
-    many cells serve as outputs. On more than 80 cells signals are grouped instead, and what is
+    many cells serve as outputs. On more than 150 cells signals are grouped instead, and what is
     certified is mostly within 1 % of the best of that kind. The solver is never trusted:
     its result is repaired, rounded to whole tickets and certified output by output. If that fails,
     or takes longer than `time_limit` seconds, the best certified matrix is used, at worst that of

@@ -21,7 +21,7 @@ from priste.checks import Array
 from priste.events import atoms
 
 _FIRST_OUTPUTS = 32
-_MANY = 80  # cells above which a search from inside pays against sets of beliefs
+_MANY = 150  # cells above which a search from inside pays against sets of beliefs
 _FEW_ROUNDS = 10  # of cuts, to find something better where such a search ended early
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells

@@ -34,6 +34,7 @@ def serve(port: int, table: Table, *, browser: bool, say: Callable[[str], None])
     with socket.socket() as listening, tempfile.TemporaryDirectory(prefix="priste-") as folder:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((HOST, port))
+        listening.listen()  # from now on whoever opens the address is heard, if not yet answered
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
         hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
