@@ -19,6 +19,13 @@ from tests.calibration.test_odds_lines import random_bound, random_column
 SEEDS = st.integers(0, 2**32 - 1)
 
 
+def some_sides(bound: Bound) -> list[Side]:
+    """The sides of a promise that has any."""
+    sides = sides_of(bound)
+    assume(sides)
+    return sides
+
+
 def deepest_of_all_pairs(side: Side, column: Array, one: float, sigma: float) -> float:
     """How deep beliefs in two vertices that start with the same odds cut a column, relative."""
     above, below = one * (side.true @ column), sigma * side.factor * (side.false @ column)
@@ -69,8 +76,7 @@ def test_the_worst_of_all_pairs_is_found_at_every_odds(seed: int) -> None:
 @given(SEEDS)
 def test_columns_that_keep_a_promise_keep_every_cut(seed: int) -> None:
     bound, random = random_bound(seed), np.random.default_rng(seed)
-    sides = sides_of(bound)
-    assume(sides)
+    sides = some_sides(bound)
     cuts = BeliefCuts(sides, sides)
     n = 20
     which = random.integers(0, len(sides), n)
@@ -167,8 +173,7 @@ def test_odds_shift_from_round_to_round_and_go_beyond_those_of_vertices_where_so
 @given(SEEDS)
 def test_prices_bound_what_any_remap_can_reach(seed: int) -> None:
     bound, random = random_bound(seed), np.random.default_rng(seed)
-    sides = sides_of(bound)
-    assume(sides)
+    sides = some_sides(bound)
     n_rows = bound.true.shape[1]
     cost = random.random((n_rows, 3)) + 0.1
     cuts = BeliefCuts(sides, sides)

@@ -25,7 +25,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from priste.calibration.interior import Interior
-from priste.calibration.odds_lines import Side
+from priste.calibration.odds_lines import Side, log_odds, pairs_of
 from priste.checks import Array
 
 Index = NDArray[np.intp]
@@ -50,8 +50,8 @@ class Beliefs(NamedTuple):
     side: Index
     first: Index
     second: Index
-    weight: Array
-    other: Array
+    on_first: Array
+    on_second: Array
 
 
 class BeliefCuts:
@@ -92,7 +92,7 @@ class BeliefCuts:
 
     def _rows(self, cuts: Index, sides: Sequence[Side]) -> Array:
         """Return cuts as rows over what the sides have entries for."""
-        found = np.zeros((len(cuts), sides[0].true.shape[1] if sides else 0))
+        found = np.zeros((len(cuts), sides[0].true.shape[1]))
         beliefs = Beliefs._make(part[cuts] for part in self.beliefs)
         for number, side in enumerate(sides):
             here = np.flatnonzero(beliefs.side == number)
@@ -138,13 +138,11 @@ class BeliefCuts:
 
     def _odds(self, side: Side) -> Array:
         """Return the odds to look at in this round, as pairs (1, σ) of any positive scale."""
-        inside = (side.a > 0) & (side.not_a > 0)
-        logs = np.log(side.a[inside]) - np.log(side.not_a[inside])
+        logs = log_odds(side.a, side.not_a)
         least = logs.min() - (_BEYOND if (side.a == 0).any() else 0.0)
         most = logs.max() + (_BEYOND if (side.not_a == 0).any() else 0.0)
         places = np.arange(_ODDS + 1) + _SHIFT * self._rounds % 1 - 0.5
-        logs = np.clip(least + (most - least) / _ODDS * places, least, most)
-        return np.exp(np.minimum([-logs, 0 * logs], [0 * logs, logs])).T
+        return pairs_of(np.clip(least + (most - least) / _ODDS * places, least, most))
 
     def price(self, program: Interior) -> Array:
         """Return what the prices of the cuts cost each signal, per column.

@@ -84,17 +84,26 @@ class Side:
 
 def _ends(a: Array, not_a: Array) -> Array:
     """Return the ends of intervals between the smallest and the largest odds of any vertex."""
-    inside = (a > 0) & (not_a > 0)
-    logs = np.log(a[inside]) - np.log(not_a[inside])
+    logs = log_odds(a, not_a)
     found = [[1.0, 0.0]] if (a == 0).any() else []
     if len(logs):
         least, most = float(logs.min()), float(logs.max())
         n = min(_MOST, math.ceil((most - least) / _WIDTH))
-        middle = np.linspace(least, most, n + 1)
-        found += np.exp(np.minimum([-middle, 0 * middle], [0 * middle, middle])).T.tolist()
+        found += pairs_of(np.linspace(least, most, n + 1)).tolist()
     if (not_a == 0).any():
         found.append([0.0, 1.0])
     return np.array(found)
+
+
+def log_odds(a: Array, not_a: Array) -> Array:
+    """Return the logarithms of the odds of vertices for which neither is sure."""
+    inside = (a > 0) & (not_a > 0)
+    return np.asarray(np.log(a[inside]) - np.log(not_a[inside]))
+
+
+def pairs_of(logs: Array) -> Array:
+    """Return odds as pairs (1, σ), scaled so that the larger is 1."""
+    return np.asarray(np.exp(np.minimum([-logs, 0 * logs], [0 * logs, logs])).T)
 
 
 class OddsLines:
