@@ -126,11 +126,15 @@ class Job:
                 )
 
     def remove_lost(self) -> None:
-        """Remove attempts that were cut short, once nobody can be at them any more."""
-        for place in (self._runs, *self._runs.glob("*/parts")):
-            for lost in place.glob(".*"):
-                if time.time() - lost.stat().st_mtime > _LOST:
-                    shutil.rmtree(lost, ignore_errors=True)
+        """Remove attempts that were cut short, once nobody can be at them any more.
+
+        Attempts of others may end meanwhile, and then they stand elsewhere.
+        """
+        for place in (self._runs, *self._runs.glob("[!.]*/parts")):
+            for attempt in place.glob(".*"):
+                with suppress(FileNotFoundError):
+                    if time.time() - attempt.stat().st_mtime > _LOST:
+                        shutil.rmtree(attempt, ignore_errors=True)
 
     @property
     def parts(self) -> int:
