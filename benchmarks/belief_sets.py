@@ -33,8 +33,8 @@ from priste.calibration.bounds import Bound
 from priste.calibration.interior import Interior
 from priste.calibration.odds_lines import sides_of
 from priste.calibration.program import SolverError
-from priste.calibration.search import weights
 from priste.calibration.spending import rationed
+from priste.calibration.weighing import weights
 from priste.checks import Array
 from priste.worst_case import blas
 

@@ -36,6 +36,7 @@ from priste import (
     privacy_loss,
 )
 from priste.calibration import Calibration
+from priste.stream.parts import DEFAULT_MARGIN
 from priste.tracks import Adversary, LocalMap, Model, clean, discretise, fit_model, read_geolife
 from priste.tracks.habits import learned
 from priste.tracks.held_out import Days, Setting
@@ -57,14 +58,16 @@ class Way:
     sides: Sides = "both"
 
 
+def _remap(margin: float) -> OptimalRemap:
+    return OptimalRemap(spending="proportional", margin=margin)
+
+
 WAYS = {
     "a set of habits": Way(3),
-    "a set of habits, nothing held back": Way(3, OptimalRemap(spending="proportional")),
-    "a set of habits, a half held back": Way(3, OptimalRemap(spending="proportional", margin=0.5)),
-    "a set of habits, a half held back, spent as early as it can be": Way(
-        3, OptimalRemap(margin=0.5)
-    ),
     "a set of habits, odds must not rise": Way(3, sides="event"),
+    "a set of habits, no focus": Way(3, _remap(DEFAULT_MARGIN)),
+    "a set of habits, no focus, three quarters held back": Way(3, _remap(0.75)),
+    "a set of habits, no focus, nothing held back": Way(3, _remap(0.0)),
     "one model": Way(1),
     "one model, EveryOutput": Way(1, EveryOutput()),
 }

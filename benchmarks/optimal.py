@@ -21,8 +21,8 @@ from priste import (
     presence,
 )
 from priste.calibration import Situation
-from priste.calibration.search import weights
 from priste.calibration.spending import rationed
+from priste.calibration.weighing import weights
 from priste.checks import Array
 from priste.priors import Prior
 from priste.worst_case import GUARD

@@ -13,8 +13,8 @@ import numpy as np
 from tests.oracles import best_remap_loss
 
 from priste import Grid, KnownPrior, Mobility, NoNoise, OptimalRemap, Protect, Protector, presence
-from priste.calibration.search import weights
 from priste.calibration.spending import rationed
+from priste.calibration.weighing import weights
 from priste.checks import Array
 from verification.report import Finding, times
 

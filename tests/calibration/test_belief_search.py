@@ -33,7 +33,8 @@ from priste.calibration.broken_lines import BrokenLines
 from priste.calibration.effort import Effort
 from priste.calibration.interior import Interior
 from priste.calibration.program import SolverError
-from priste.calibration.search import Search, weights
+from priste.calibration.search import Search
+from priste.calibration.weighing import weights
 from priste.checks import Array
 from priste.events import Event
 from priste.mechanisms import Mechanism

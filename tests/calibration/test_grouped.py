@@ -26,8 +26,8 @@ from priste.calibration.grouped import GroupedSearch, OnGroups
 from priste.calibration.groups import first_groups, split
 from priste.calibration.prices import Market
 from priste.calibration.program import SolverError
-from priste.calibration.search import weights
 from priste.calibration.spending import rationed
+from priste.calibration.weighing import weights
 from priste.checks import Array
 from priste.events import Event
 from priste.mechanisms import EmissionMatrix, Mechanism

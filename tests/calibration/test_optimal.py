@@ -31,8 +31,8 @@ from priste import (
 from priste.calibration import Calibration, Situation
 from priste.calibration.optimal import Loss
 from priste.calibration.program import Program, SolverError
-from priste.calibration.search import weights
 from priste.calibration.spending import RESERVE, rationed
+from priste.calibration.weighing import weights
 from priste.checks import Array
 from tests.calibration.test_every_output import protectors
 from tests.oracles import best_remap_loss
@@ -51,6 +51,7 @@ def random_remap(random: np.random.Generator, grid: Grid) -> Calibration:
         loss=["distance", "squared", "same cell"][random.integers(3)],
         spending=["all", "proportional", "rolling"][random.integers(3)],  # type: ignore[arg-type]
         avoid_secret=bool(random.integers(2)),
+        focus=[1.0, 3.0][random.integers(2)],
         gap=float(10 ** random.uniform(-4, -1)),
         rounds=int(random.integers(1, 30)),
         outputs=None if random.random() < 0.7 else int(random.integers(1, grid.n_cells + 1)),
@@ -383,6 +384,8 @@ def test_what_cannot_be_is_refused() -> None:
         OptimalRemap(gap=0)
     with pytest.raises(ProtectionError, match="margin"):
         OptimalRemap(margin=1)
+    with pytest.raises(ProtectionError, match="focus must be a finite number above 0, got 0"):
+        OptimalRemap(focus=0)
     for name in ("rounds", "outputs"):
         with pytest.raises(ProtectionError, match=f"{name} must be a whole number of at least 1"):
             OptimalRemap(**{name: 0})  # type: ignore[arg-type]
@@ -396,8 +399,8 @@ def test_what_cannot_be_is_refused() -> None:
 
 def test_what_is_asked_for_unless_said_otherwise() -> None:
     assert repr(OptimalRemap(GRID.distances)) == (
-        "OptimalRemap(spending='all', margin=0.0, avoid_secret=False, gap=0.01, rounds=100, "
-        "outputs=None, time_limit=120.0)"
+        "OptimalRemap(spending='all', margin=0.0, focus=1.0, avoid_secret=False, gap=0.01, "
+        "rounds=100, outputs=None, time_limit=120.0)"
     )
     assert OptimalRemap().loss == "distance"
     assert OptimalRemap().distances is None

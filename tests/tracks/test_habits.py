@@ -109,7 +109,7 @@ def test_a_certificate_says_how_many_habits_it_is_about(
     again = load_certificate(tmp_path / "c.json")
     assert again.habits == 3
     assert "whichever of the 3 habits" in str(again)
-    assert "margin 0.75" in str(again)
+    assert "margin 0.5" in str(again)
 
 
 def test_an_observer_from_other_days_is_told_apart(certificates: list[Certificate]) -> None:

@@ -13,8 +13,9 @@ from priste.calibration.every_output import EveryOutput
 from priste.calibration.grouped import GroupedSearch
 from priste.calibration.grouped_plan import GroupedPlan
 from priste.calibration.program import SolverError
-from priste.calibration.search import Search, same_answer, secret_cells, weights
+from priste.calibration.search import Search, same_answer, secret_cells
 from priste.calibration.spending import Spending, rationed
+from priste.calibration.weighing import focused, weights
 from priste.checks import Array, fraction, listing, numbers, positive, whole
 from priste.errors import ProtectionError
 
@@ -46,7 +47,9 @@ class OptimalRemap:
 
     `loss` is the distance, its square, 0 or 1 for the same cell or another, or a matrix of losses
     per true and released cell. The public belief is the mean of the mobility models', from their
-    `initial` on, with a thousandth spread over all cells, so that no row is arbitrary.
+    `initial` on, with a thousandth spread over all cells, so that no row is arbitrary. Models that
+    allow for everything believe too little in the usual places; with a `focus` above 1 the loss is
+    weighed by that power of the belief, for the most part, and promises stay as they are.
     `spending` says how much of ε a step may use, and `margin` which share of it is never used: held
     back for observers whose model of the person is none of those that the promise is made for.
     With `avoid_secret` no cell is released while an event asks about it, by anybody: a release on
@@ -57,6 +60,7 @@ class OptimalRemap:
     loss: Loss | Array = field(repr=False)
     spending: Spending
     margin: float
+    focus: float
     avoid_secret: bool
     gap: float
     rounds: int
@@ -71,6 +75,7 @@ class OptimalRemap:
         loss: Loss | ArrayLike = "distance",
         spending: Spending = "all",
         margin: float = 0.0,
+        focus: float = 1.0,
         avoid_secret: bool = False,
         gap: float = 0.01,
         rounds: int = 100,
@@ -90,6 +95,7 @@ class OptimalRemap:
             "loss": loss if isinstance(loss, str) else _square(loss, "loss"),
             "spending": spending,
             "margin": fraction(margin, "margin", ProtectionError, open_at_one=True),
+            "focus": positive(focus, "focus", ProtectionError),
             "avoid_secret": bool(avoid_secret),
             "gap": positive(gap, "gap", ProtectionError),
             "rounds": whole(rounds, "rounds", ProtectionError, least=1),
@@ -104,7 +110,8 @@ class OptimalRemap:
     def plan(self, situation: Situation) -> CertifiedPlan | GroupedPlan:
         """Return one draw from the best certified matrix."""
         losses = self._losses(situation)
-        allowed = rationed(situation, self.spending, self.margin)
+        belief = focused(situation.belief, self.focus)
+        allowed = rationed(replace(situation, belief=belief), self.spending, self.margin)
         effort = Effort(self.gap, self.rounds, self.outputs, self.time_limit)
         avoided = secret_cells(situation) if self.avoid_secret else None
         try:
@@ -121,7 +128,7 @@ class OptimalRemap:
         chosen = EveryOutput().plan(allowed)
         if chosen.emission.shape != losses.shape:
             return same
-        expected = float(np.sum(weights(situation)[:, None] * chosen.emission * losses))
+        expected = float(np.sum(weights(allowed)[:, None] * chosen.emission * losses))
         remark = f"{reason}: weakened noise instead (EveryOutput)"
         noise = replace(chosen, expected_loss=expected, remark=remark)
         return min(same, noise, key=lambda plan: plan.expected_loss)

@@ -17,6 +17,7 @@ from priste.calibration.promising import promising
 from priste.calibration.refine import certified_with_truth
 from priste.calibration.shared_cuts import SharedCuts
 from priste.calibration.warm_start import Belief, WarmStart
+from priste.calibration.weighing import weights
 from priste.checks import Array
 from priste.events import atoms
 
@@ -25,14 +26,7 @@ _MANY = 150  # cells above which a search from inside pays against sets of belie
 _FEW_ROUNDS = 10  # of cuts, to find something better where such a search ended early
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
 _COARSE = 0.4  # too few outputs cost much less than their distance to the cells
-_ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
 _log = logging.getLogger(__name__)
-
-
-def weights(situation: Situation) -> Array:
-    """Return the belief that weights losses: the public one, with a little of it anywhere."""
-    belief = situation.belief
-    return np.asarray((1 - _ANYWHERE) * belief + _ANYWHERE / len(belief))
 
 
 def secret_cells(situation: Situation) -> NDArray[np.intp]:

@@ -85,7 +85,7 @@ Margin = Annotated[
     float | None,
     typer.Option(
         help="Share of every ε that the optimal remap never uses, held back for observers with "
-        "other habits in mind (default: 0.75 if the model holds several habits, else 0)."
+        "other habits in mind (default: 0.5 if the model holds several habits, else 0)."
     ),
 ]
 AvoidSecret = Annotated[

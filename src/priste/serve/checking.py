@@ -63,8 +63,11 @@ def _price(stream: TrackStream) -> str:
     plan = stream.protector().plan()
     assert isinstance(plan, CertifiedPlan | GroupedPlan)
     belief, distances = stream.model.mobility.initial, stream.model.place.grid.distances
-    noise = float(belief @ (stream.state.mechanism.emission() * distances).sum(axis=1))
-    told = f"a release lies {plan.expected_loss:.2g} km from the truth at first, on average"
+    release, noise = (
+        float(belief @ (emission * distances).sum(axis=1))
+        for emission in (plan.emission, stream.state.mechanism.emission())
+    )
+    told = f"a release lies {release:.2g} km from the truth at first, on average"
     told += f"; noise alone {noise:.2g} km"
     if np.ptp(plan.emission, axis=0).max() < SAME:
         told += (

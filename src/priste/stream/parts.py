@@ -15,8 +15,12 @@ DEFAULT_RHO = 0.1
 """The fraction of the belief about the start that is free, unless a prior is given."""
 
 
-DEFAULT_MARGIN = 0.75
+DEFAULT_MARGIN = 0.5
 """The share of ε that is held back where several models say that none is certain."""
+
+DEFAULT_FOCUS = 2.0
+"""How far losses are weighed by the usual places there: models that allow for more than people do
+believe too little in them."""
 
 
 def default_calibration(
@@ -36,7 +40,11 @@ def default_calibration(
         return OptimalRemap(loss=loss, margin=margin or 0.0, avoid_secret=avoid_secret)
     held_back = DEFAULT_MARGIN if margin is None else margin
     return OptimalRemap(
-        loss=loss, spending="proportional", margin=held_back, avoid_secret=avoid_secret
+        loss=loss,
+        spending="proportional",
+        margin=held_back,
+        focus=DEFAULT_FOCUS,
+        avoid_secret=avoid_secret,
     )
 
 
