@@ -19,8 +19,7 @@ DEFAULT_MARGIN = 0.5
 """The share of ε that is held back where several models say that none is certain."""
 
 DEFAULT_FOCUS = 2.0
-"""How far losses are weighed by the usual places there: models that allow for more than people do
-believe too little in them."""
+"""How much more the usual places count there: several models allow for more than people do."""
 
 
 def default_calibration(
