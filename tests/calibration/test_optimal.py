@@ -400,8 +400,9 @@ def test_what_cannot_be_is_refused() -> None:
 def test_what_is_asked_for_unless_said_otherwise() -> None:
     assert repr(OptimalRemap(GRID.distances)) == (
         "OptimalRemap(spending='all', margin=0.0, focus=1.0, avoid_secret=False, gap=0.01, "
-        "rounds=100, outputs=None, time_limit=120.0)"
+        "rounds=100, outputs=None)"
     )
+    assert OptimalRemap().time_limit == 120
     assert OptimalRemap().loss == "distance"
     assert OptimalRemap().distances is None
     assert OptimalRemap.is_guarantee

@@ -65,7 +65,7 @@ class OptimalRemap:
     gap: float
     rounds: int
     outputs: int | None
-    time_limit: float
+    time_limit: float = field(repr=False)
     is_guarantee: ClassVar[bool] = True
 
     def __init__(
