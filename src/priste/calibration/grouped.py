@@ -24,7 +24,7 @@ from priste.calibration.grouped_plan import GroupedPlan, Index
 from priste.calibration.groups import first_groups, split, total
 from priste.calibration.prices import Market, spread
 from priste.calibration.program import Program, SolverError
-from priste.calibration.promising import promising
+from priste.calibration.promising import cheapest, promising
 from priste.checks import Array
 from priste.dyadic import TICKETS, dyadic
 from priste.mechanisms.no_noise import NoNoise
@@ -53,6 +53,13 @@ class Remap(NamedTuple):
     own: Array
     lent: Array
     loss: float
+
+
+class Before(NamedTuple):
+    """What the program of coarser groups found, told of the groups that theirs were parted into."""
+
+    used: NDArray[np.bool_]
+    prices: Array
 
 
 class GroupedSearch:
@@ -120,10 +127,10 @@ class GroupedSearch:
         ratio = market.need / np.maximum(mass, 1e-300)[:, None]
         size = max(int(_FIRST * n_outputs), min(_LEAST_GROUPS, n_outputs))
         groups = first_groups(self.far, mass, market.need, size)
-        bound, early, used = 0.0, "", None
+        bound, early, before = 0.0, "", None
         found: tuple[OnGroups, Remap] | None = None
         while True:
-            on = OnGroups(self, groups, used)
+            on = OnGroups(self, groups, before)
             try:
                 remap, by_group = on.solve(max(self.deadline - time.monotonic(), 1e-3))
             except SolverError as error:
@@ -145,7 +152,8 @@ class GroupedSearch:
             parted, parent = split(groups, self.far, ratio, score, most)
             if len(parted) == len(groups) or len(groups) >= _MOST:
                 break
-            groups, used = parted, (remap.lent > 0)[np.ix_(parent, parent)]
+            used = (remap.lent > 0)[np.ix_(parent, parent)]
+            groups, before = parted, Before(used, by_group[parent])
         plan = self._certified(*found, bound)
         if not early and plan.expected_loss > self._enough(bound):
             early = f"not within {self.gap:g} of the bound"
@@ -204,9 +212,9 @@ class OnGroups:
     """The program of some groups."""
 
     def __init__(
-        self, search: GroupedSearch, groups: list[Index], used: NDArray[np.bool_] | None = None
+        self, search: GroupedSearch, groups: list[Index], before: Before | None = None
     ) -> None:
-        self.search, self.groups, self._used = search, groups, used
+        self.search, self.groups, self._before = search, groups, before
         market, n_groups = search.market, len(groups)
         self.group = np.empty(len(search.outputs), dtype=np.intp)
         for number, members in enumerate(groups):
@@ -248,13 +256,24 @@ class OnGroups:
         lines = np.tile(lines, (n, 1))  # all cuts of a column stand together
         lines[:, -1] = self.own_cut.ravel() / unit
         program.cut(list(zip(np.repeat(np.arange(n), self.cuts.shape[1]), lines, strict=True)))
-        program.allow(promising(cost, int(np.argmin(cost.sum(axis=0))), -self.cuts.T))
-        if self._used is not None:
-            program.allow(self._used)
+        program.allow(self._worth_having())
         lent = program.solve()
         loss = float((cost * lent).sum() + self.own_cost @ program.own)
         by_group = program.prices.reshape(n, -1) * (scale / unit)
         return Remap(program.own, lent, loss), by_group
+
+    def _worth_having(self) -> NDArray[np.bool_]:
+        """Mark what to begin with; with prices of the groups before, few do and serve better."""
+        cost = self.cost
+        hub = int(np.argmin(cost.sum(axis=0)))
+        if self._before is None:
+            return promising(cost, hub, -self.cuts.T)
+        used, prices = self._before
+        at_own = self.own_cost + (self.own_cut * prices).sum(axis=1)
+        paid = cost + self.cuts @ prices.T
+        wanted = used | cheapest(paid - np.minimum(paid.min(axis=1), at_own)[:, None])
+        wanted[:, hub] = True
+        return wanted
 
     def prices_of_outputs(self, by_group: Array) -> Iterator[Array]:
         """Yield prices of every output: those of its group, or nearly.

@@ -9,6 +9,7 @@ from priste.checks import Array
 
 _NEAREST = 6  # outputs that a row may use from the start
 _LENDERS = 8  # rows from which an output may borrow evidence from the start
+_PER_ROW, _PER_OUTPUT = 4, 2  # that are worth having where prices are known
 
 
 def promising(cost: Array, hub: int, gains: Iterable[Array]) -> NDArray[np.bool_]:
@@ -31,4 +32,14 @@ def promising(cost: Array, hub: int, gains: Iterable[Array]) -> NDArray[np.bool_
             enough = min(_LENDERS, len(lenders))
             best = lenders[np.argpartition(price, enough - 1, axis=0)[:enough]]
             wanted[best, np.arange(cost.shape[1])] = True
+    return wanted
+
+
+def cheapest(reduced: Array) -> NDArray[np.bool_]:
+    """Mark the variables of least reduced cost, some of each row and of each output."""
+    wanted = np.zeros(reduced.shape, dtype=bool)
+    for axis, few in ((1, _PER_ROW), (0, _PER_OUTPUT)):
+        few = min(few, reduced.shape[axis])
+        best = np.argpartition(reduced, few - 1, axis=axis)
+        np.put_along_axis(wanted, np.take(best, np.arange(few), axis=axis), True, axis=axis)
     return wanted
