@@ -477,13 +477,24 @@ def largest_loss_of_a_first_release(
 # --- the best remap -----------------------------------------------------------------------------
 
 
-def best_remap_loss(cost: Array, cuts: Sequence[Array]) -> float:
-    """The least of sum(cost * Q) over stochastic Q whose columns keep every cut: all at once."""
+def best_remap_loss(
+    cost: Array, cuts: Sequence[Array], charged: Sequence[Array] = (), price: float = 0.0
+) -> float:
+    """The least of sum(cost * Q) over stochastic Q whose columns keep every cut: all at once.
+
+    What charged lines give above zero, for each column, is paid for.
+    """
     n, m = cost.shape
+    lines, n_paid = [*cuts, *charged], m * len(charged)
     rows = sparse.kron(sparse.eye_array(n), np.ones((1, m)))
-    columns = sparse.vstack([sparse.kron(cut[None, :], sparse.eye_array(m)) for cut in cuts])
+    columns = sparse.vstack([sparse.kron(line[None, :], sparse.eye_array(m)) for line in lines])
+    eased = sparse.vstack([sparse.csr_array((m * len(cuts), n_paid)), -sparse.eye_array(n_paid)])
     result = linprog(
-        cost.ravel(), A_ub=columns, b_ub=np.zeros(m * len(cuts)), A_eq=rows, b_eq=np.ones(n)
+        np.append(cost.ravel(), np.full(n_paid, price)),
+        A_ub=sparse.hstack([columns, eased]),
+        b_ub=np.zeros(m * len(lines)),
+        A_eq=sparse.hstack([rows, sparse.csr_array((n, n_paid))]),
+        b_eq=np.ones(n),
     )
     assert result.status == 0, result.message
     return float(result.fun)

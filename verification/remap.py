@@ -5,7 +5,7 @@ written out in full and given to HiGHS by scipy and to CPLEX, which also stands 
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -21,13 +21,14 @@ from verification.report import Finding, times
 MISTAKE = "the solvers are allowed an ε that is a thousandth larger"
 GRID = Grid(5, 5)
 ACCURACY = 1e-6
+Solver = Callable[[Array, Sequence[Array]], float]
 SETTINGS = ((0.5, 1.0), (0.1, 0.7), (2.0, 0.5), (1.0, 3.0))  # ε and σ
 
 
 def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
     """Compare the steps of a few streams."""
     programs = list(stages(effort, mistaken=mistaken))
-    solvers = {"HiGHS, the whole program": best_remap_loss}
+    solvers: dict[str, Solver] = {"HiGHS, the whole program": best_remap_loss}
     if find_spec("cplex"):
         solvers["CPLEX"] = by_cplex
     for name, solve in solvers.items():

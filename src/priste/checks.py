@@ -69,6 +69,14 @@ def positive(value: object, what: str, error: type[PristeError]) -> float:
     return number
 
 
+def not_negative(value: object, what: str, error: type[PristeError]) -> float:
+    """Return `value` as a finite float of at least zero."""
+    number = _float(value)
+    if not 0 <= number < np.inf:
+        raise error(f"{what} must be a finite number of at least 0, got {shown(value)}")
+    return number
+
+
 def fraction(value: object, what: str, error: type[PristeError], *, open_at_one: bool) -> float:
     """Return `value` as a float in [0, 1), or in [0, 1] unless `open_at_one`."""
     number = _float(value)

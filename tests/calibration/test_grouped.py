@@ -239,6 +239,7 @@ def test_small_maps_and_several_beliefs_are_not_for_groups(monkeypatch: pytest.M
     assert GroupedSearch.serves(EFFORT, now)
     assert not GroupedSearch.serves(EFFORT._replace(outputs=4), now)
     assert isinstance(OptimalRemap(outputs=4).plan(now), CertifiedPlan)
+    assert not GroupedSearch.serves(EFFORT._replace(thrift=0.1), now)
     monkeypatch.setattr(grouped, "LARGE", 12)
     assert not GroupedSearch.serves(EFFORT, now)
     monkeypatch.setattr(grouped, "LARGE", 11)

@@ -52,6 +52,7 @@ def random_remap(random: np.random.Generator, grid: Grid) -> Calibration:
         spending=["all", "proportional", "rolling"][random.integers(3)],  # type: ignore[arg-type]
         avoid_secret=bool(random.integers(2)),
         focus=[1.0, 3.0][random.integers(2)],
+        thrift=[0.0, 0.3][random.integers(2)],
         gap=float(10 ** random.uniform(-4, -1)),
         rounds=int(random.integers(1, 30)),
         outputs=None if random.random() < 0.7 else int(random.integers(1, grid.n_cells + 1)),
@@ -386,6 +387,8 @@ def test_what_cannot_be_is_refused() -> None:
         OptimalRemap(margin=1)
     with pytest.raises(ProtectionError, match="focus must be a finite number above 0, got 0"):
         OptimalRemap(focus=0)
+    with pytest.raises(ProtectionError, match="thrift must be a finite number of at least 0, got"):
+        OptimalRemap(thrift=-0.1)
     for name in ("rounds", "outputs"):
         with pytest.raises(ProtectionError, match=f"{name} must be a whole number of at least 1"):
             OptimalRemap(**{name: 0})  # type: ignore[arg-type]
@@ -399,10 +402,10 @@ def test_what_cannot_be_is_refused() -> None:
 
 def test_what_is_asked_for_unless_said_otherwise() -> None:
     assert repr(OptimalRemap(GRID.distances)) == (
-        "OptimalRemap(spending='all', margin=0.0, focus=1.0, avoid_secret=False, gap=0.01, "
-        "rounds=100, outputs=None)"
+        "OptimalRemap(spending='all', margin=0.0, focus=1.0, thrift=0.0, avoid_secret=False, "
+        "gap=0.01, outputs=None)"
     )
-    assert OptimalRemap().time_limit == 120
+    assert (OptimalRemap().rounds, OptimalRemap().time_limit) == (100, 120)
     assert OptimalRemap().loss == "distance"
     assert OptimalRemap().distances is None
     assert OptimalRemap.is_guarantee

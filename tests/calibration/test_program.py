@@ -36,6 +36,30 @@ def test_few_variables_and_late_cuts_give_the_optimum_of_the_whole_program(
     assert optimum * (1 - 1e-6) - 1e-8 <= program.bound <= optimum * (1 + 1e-8)
 
 
+@settings(max_examples=60)
+@given(generators(), st.integers(1, 7), st.integers(1, 30), st.integers(1, 3), st.floats(0, 3))
+def test_what_charged_lines_give_above_zero_is_paid_for(
+    random: np.random.Generator, n: int, m: int, n_charged: int, price: float
+) -> None:
+    cost, charged = random.random((n, m)), random.normal(0, 1, (n_charged, n))
+    cut = random.normal(0, 1, n)
+    cut -= max(cut.sum(), 0) / n + 0.01
+    program = Program(cost, time_limit=10.0)
+    program.allow(np.arange(m) == np.full((n, 1), m - 1))
+    program.charge(charged, price)
+    remap = program.solve()
+    program.cut([(j, cut) for j in range(m)])
+    remap = program.solve()
+    np.testing.assert_allclose(remap.sum(axis=1), 1, rtol=1e-12)
+    assert remap.shape == (n, m)
+    assert (cut @ remap <= 1e-8).all()
+    paid = price * np.maximum(charged @ remap, 0).sum()
+    optimum = best_remap_loss(cost, [cut], list(charged), price)
+    assert (cost * remap).sum() + paid == pytest.approx(optimum, rel=1e-6)
+    assert program.objective == pytest.approx(optimum, rel=1e-8)
+    assert optimum * (1 - 1e-6) - 1e-8 <= program.bound <= optimum * (1 + 1e-8)
+
+
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_with_many_columns_those_that_help_are_found(unit: float) -> None:
     random = np.random.default_rng(0)

@@ -149,7 +149,7 @@ def maps(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
         class Told:
             def __init__(self, search: Search, outputs: Array) -> None:
                 assert isinstance(search, Search)
-                self.outputs = outputs
+                self.outputs, self.paid = outputs, 0.0
 
             def plan(self, start: WarmStart) -> CertifiedPlan:
                 ending = endings[len(given)]

@@ -47,6 +47,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "calibration/optimal": ("calibration/test_optimal.py",),
     "calibration/search": ("calibration/test_search.py", "calibration/test_optimal.py"),
     "calibration/weighing": ("calibration/test_weighing.py",),
+    "calibration/toll": ("calibration/test_toll.py",),
     "calibration/shared_cuts": ("calibration/test_shared_cuts.py",),
     "calibration/finish": ("calibration/test_finish.py", "calibration/test_search.py"),
     "calibration/odds_lines": ("calibration/test_odds_lines.py",),

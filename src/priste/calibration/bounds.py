@@ -109,6 +109,21 @@ class Bound:
                 cuts.append(a * false - self.factor * not_a * true)
         return [cut / np.abs(cut).max() for cut in cuts if np.abs(cut).max() > 0]
 
+    def movements(self) -> list[Array]:
+        """Return lines that are positive for columns that move the odds, one for each direction.
+
+        With a column a line gives the chance of that output, had the event not happened, times how
+        far it leaves the odds above those at the start, as a factor less one; and the same with
+        "happened" and "below". The belief is one in the middle.
+        """
+        a, not_a, true, false = (
+            part.sum(axis=0) for part in (self.a, self.not_a, self.true, self.false)
+        )
+        if not min(a, not_a, true.sum(), false.sum()) > 0:
+            return []  # somebody is certain by now
+        lines = [(true * (not_a / a) - false) / false.sum()]
+        return [*lines, (false * (a / not_a) - true) / true.sum()] if self.both else lines
+
     def broken(self, column: Array) -> list[Belief]:
         """Return the beliefs whose cuts this column breaks most, one for each side."""
         found: list[Belief] = []

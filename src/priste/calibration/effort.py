@@ -12,12 +12,16 @@ FEW = 2
 
 
 class Effort(NamedTuple):
-    """How near the bound, for how many rounds, on how many cells as outputs, for how long."""
+    """How near the bound, for how many rounds, on how many cells as outputs, for how long.
+
+    `thrift` is the toll on moving odds, in units of the smallest loss there is.
+    """
 
     gap: float
     rounds: int
     outputs: int | None
     time_limit: float
+    thrift: float = 0.0
 
 
 def usable_outputs(

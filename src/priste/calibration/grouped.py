@@ -111,11 +111,12 @@ class GroupedSearch:
     def serves(cls, effort: Effort, situation: Situation) -> bool:
         """Tell whether a step is for groups: a large map, and few promises that bound it linearly.
 
-        With many, outputs of a group need too many things at once.
+        With many, outputs of a group need too many things at once. Groups pay no toll.
         """
         return (
             len(situation.belief) > LARGE
             and effort.outputs is None
+            and effort.thrift == 0
             and 0 < len(situation.evidence) <= FEW
             and all(evidence.has_one_past for evidence in situation.evidence)
         )

@@ -16,7 +16,7 @@ from priste.calibration.program import SolverError
 from priste.calibration.search import Search, same_answer, secret_cells
 from priste.calibration.spending import Spending, rationed
 from priste.calibration.weighing import focused, weights
-from priste.checks import Array, fraction, listing, numbers, positive, whole
+from priste.checks import Array, fraction, listing, not_negative, numbers, positive, whole
 from priste.errors import ProtectionError
 
 _log = logging.getLogger(__name__)
@@ -51,7 +51,10 @@ class OptimalRemap:
     allow for everything believe too little in the usual places; with a `focus` above 1 the loss is
     weighed by that power of the belief, for the most part, and promises stay as they are.
     `spending` says how much of ε a step may use, and `margin` which share of it is never used: held
-    back for observers whose model of the person is none of those that the promise is made for.
+    back for observers whose model of the person is none of those that the promise is made for. With
+    a `thrift` above 0 plans tell only what is worth it: to the loss they add how far a release is
+    expected to leave the odds from where they began, times `thrift`, in units of the smallest loss
+    between two cells, which is mostly the distance of neighbours.
     With `avoid_secret` no cell is released while an event asks about it, by anybody: a release on
     the very spot is deniable by the numbers, and looks bad. That costs a little accuracy.
     """
@@ -61,9 +64,10 @@ class OptimalRemap:
     spending: Spending
     margin: float
     focus: float
+    thrift: float
     avoid_secret: bool
     gap: float
-    rounds: int
+    rounds: int = field(repr=False)
     outputs: int | None
     time_limit: float = field(repr=False)
     is_guarantee: ClassVar[bool] = True
@@ -76,6 +80,7 @@ class OptimalRemap:
         spending: Spending = "all",
         margin: float = 0.0,
         focus: float = 1.0,
+        thrift: float = 0.0,
         avoid_secret: bool = False,
         gap: float = 0.01,
         rounds: int = 100,
@@ -96,6 +101,7 @@ class OptimalRemap:
             "spending": spending,
             "margin": fraction(margin, "margin", ProtectionError, open_at_one=True),
             "focus": positive(focus, "focus", ProtectionError),
+            "thrift": not_negative(thrift, "thrift", ProtectionError),
             "avoid_secret": bool(avoid_secret),
             "gap": positive(gap, "gap", ProtectionError),
             "rounds": whole(rounds, "rounds", ProtectionError, least=1),
@@ -112,7 +118,7 @@ class OptimalRemap:
         losses = self._losses(situation)
         belief = focused(situation.belief, self.focus)
         allowed = rationed(replace(situation, belief=belief), self.spending, self.margin)
-        effort = Effort(self.gap, self.rounds, self.outputs, self.time_limit)
+        effort = Effort(self.gap, self.rounds, self.outputs, self.time_limit, self.thrift)
         avoided = secret_cells(situation) if self.avoid_secret else None
         try:
             if GroupedSearch.serves(effort, allowed):

@@ -134,6 +134,29 @@ class Program:
         self._cuts = np.concatenate([self._cuts, added])
         self._column_of_cut = np.append(self._column_of_cut, columns)
 
+    def charge(self, lines: Array, price: float) -> None:
+        """Charge every column a price for what each of some lines gives above zero.
+
+        That is a cut which an amount eases that costs its price. Amounts belong to no row, and to
+        a column after the last.
+        """
+        first, n = self.n_rows + self.n_cuts, len(lines) * self.n_columns
+        self.cut([(j, line) for j in range(self.n_columns) for line in lines])
+        starts = np.arange(n, dtype=np.int32)
+        self._highs.addCols(
+            n,
+            np.full(n, price),
+            np.zeros(n),
+            np.full(n, _INFINITE),
+            n,
+            starts,
+            first + starts,
+            -np.ones(n),
+        )
+        nowhere = np.zeros(n, dtype=np.intp)
+        self._row, self._entry = np.append(self._row, nowhere), np.append(self._entry, nowhere)
+        self._column = np.append(self._column, nowhere + self.n_columns)
+
     def _by_column(self, column_of: Index, columns: Index) -> tuple[Index, Index]:
         """Return the numbers of all that stand in each of some columns, and how many these are."""
         order = np.argsort(column_of, kind="stable")
@@ -194,8 +217,9 @@ class Program:
             self.allow(wanted & (reduced < 0))
         self.prices = np.maximum(-duals[self.n_rows :], 0.0)
         values, mine = np.maximum(solution.col_value, 0.0), self._n_own
-        remap = np.zeros(self.cost.shape)
-        remap[self._row[mine:], self._column[mine:]] = values[mine:]
+        table = np.zeros((self.n_rows, self.n_columns + 1))  # the last is not one of the columns
+        table[self._row[mine:], self._column[mine:]] = values[mine:]
+        remap = table[:, :-1]
         totals = remap.sum(axis=1)
         if mine:
             totals += values[:mine]

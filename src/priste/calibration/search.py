@@ -16,6 +16,7 @@ from priste.calibration.program import Program, SolverError
 from priste.calibration.promising import promising
 from priste.calibration.refine import certified_with_truth
 from priste.calibration.shared_cuts import SharedCuts
+from priste.calibration.toll import Toll
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.calibration.weighing import weights
 from priste.checks import Array
@@ -53,6 +54,12 @@ def same_answer(
     return CertifiedPlan(emission, 0.0, expected_loss=float(totals.min()), remark=remark)
 
 
+def _smallest(losses: Array) -> float:
+    """Return the smallest loss there is, or 0 if nothing can be lost."""
+    smallest = float(losses.min(where=losses > 0, initial=np.inf))
+    return smallest if smallest < np.inf else 0.0
+
+
 class Search:
     """One step's search for Q, on the whole map or on a coarser one.
 
@@ -71,6 +78,7 @@ class Search:
         self.deadline = time.monotonic() + effort.time_limit
         self.weights = weights(situation)
         self.emission = situation.mechanism.emission()
+        self.toll = effort.thrift * _smallest(losses) if effort.thrift else 0.0
         self.is_linear = all(evidence.has_one_past for evidence in situation.evidence)
         self.possible = usable_outputs(losses.shape[1], self.emission, avoided)
         self._chosen: list[int] = []  # outputs of a coarser map, and how near each cell has one
@@ -109,25 +117,33 @@ class Search:
     def _serves_beliefs(self) -> bool:
         """Tell whether a step is for `BeliefSearch`: a larger map, few promises that need it."""
         is_large = len(self.possible) > _MANY and self.effort.outputs is None
-        return is_large and not self.is_linear and len(self.situation.evidence) <= FEW
+        return is_large and not self.is_linear and self._is_simple
+
+    @property
+    def _is_simple(self) -> bool:
+        """Whether there are few promises, and no toll on them, so that a finer map can be had."""
+        n_promises = len(self.situation.evidence)
+        return n_promises <= FEW and (n_promises == 0 or self.effort.thrift == 0)
 
     def _by_cuts(self) -> CertifiedPlan:
         """Return the best certified matrix, on finer maps as long as that is worth it."""
         start = self.situation.warm_start or WarmStart()
         most = len(self.possible)
-        is_small = self.is_linear and len(self.situation.evidence) <= FEW
-        size = self.effort.outputs or (most if is_small else _FIRST_OUTPUTS)
+        is_quick = self.is_linear and self._is_simple
+        size = self.effort.outputs or (most if is_quick else _FIRST_OUTPUTS)
         best: CertifiedPlan | None = None
+        least = np.inf
         while True:
             outputs = self._outputs(min(size, most))
+            on_map = OnMap(self, outputs)
             try:
-                plan = OnMap(self, outputs).plan(start)
+                plan = on_map.plan(start)
             except SolverError:
                 if best is None:
                     raise
                 return best
-            if best is None or plan.expected_loss < best.expected_loss:
-                best = plan
+            if best is None or plan.expected_loss + on_map.paid < least:
+                best, least = plan, plan.expected_loss + on_map.paid
             coarseness = self._coarseness(len(outputs))
             enough = self.effort.outputs is not None or coarseness <= _COARSE * plan.expected_loss
             if enough or len(outputs) == most or time.monotonic() > self.deadline:
@@ -184,6 +200,8 @@ class OnMap:
         self.mechanism, self.cost = emission, costs
         pairs = zip(self.situation.protections, self.situation.evidence, strict=True)
         self.bounds = [Bound.of(p, e, emission) for p, e in pairs]
+        self.toll = Toll.on(self.bounds, search.toll)
+        self.paid = 0.0  # of the toll, by the plan
 
     def plan(self, start: WarmStart) -> CertifiedPlan:
         """Return the best certified matrix that was found."""
@@ -193,7 +211,7 @@ class OnMap:
         hub = int(np.argmin(cost.sum(axis=0)))
         best = np.zeros(cost.shape)
         best[:, hub] = 1.0
-        best_loss = float(cost[:, hub].sum())
+        best_loss = self._loss(best)
         scale = float(np.abs(cost).max()) or 1.0
         program = Program(cost / scale, max(self.deadline - time.monotonic(), 1e-3))
         beliefs: dict[tuple[int, int], list[Belief]] = {}
@@ -204,6 +222,8 @@ class OnMap:
         program.allow(self._start(hub, central[:1] if self.is_linear else central))
         if start.used is not None and start.used.shape == cost.shape:
             program.allow(start.used)
+        if self.toll.price:
+            program.charge(self.toll.lines, self.toll.price / scale)
         bound, remark = 0.0, ""
         for number in range(self.effort.rounds):
             try:
@@ -218,7 +238,7 @@ class OnMap:
             broken += self._broken(remap, best, beliefs)
             mended = shared.joined(remap, cost)
             for candidate in (repaired(self.bounds, mended), self._towards(remap, best)):
-                loss = float((cost * candidate).sum())
+                loss = self._loss(candidate)
                 if loss < best_loss:
                     best, best_loss = candidate, loss
             if not broken or best_loss <= bound * (1 + self.gap):
@@ -229,8 +249,10 @@ class OnMap:
             program.cut(broken)
         emission = self._certified(best)
         expected = float(np.sum(self.weights[:, None] * emission * self.losses))
-        if not remark and expected > bound * (1 + self.effort.gap) + 1e-6 * scale:
+        self.paid = self.toll.of(best)
+        if not remark and expected + self.paid > bound * (1 + self.effort.gap) + 1e-6 * scale:
             remark = f"not within {self.effort.gap:g} of the bound"
+        bound = max(bound - self.paid, 0.0)  # who pays no more cannot lose less
         if remark:
             remark += f": what served has {expected:.3g}, the bound is {bound:.3g}"
         for k, j, belief, _ in shared.active(remap):
@@ -246,6 +268,10 @@ class OnMap:
             warm_start=WarmStart(mattered, best > 1e-6 if self.is_linear else None),
             remark=remark,
         )
+
+    def _loss(self, remap: Array) -> float:
+        """Return what a remap loses, with what it pays."""
+        return float((self.cost * remap).sum()) + self.toll.of(remap)
 
     def _unbound(self) -> CertifiedPlan:
         """Return the plan where nothing is promised: each row gives its cheapest output."""

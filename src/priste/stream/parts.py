@@ -21,6 +21,9 @@ DEFAULT_MARGIN = 0.5
 DEFAULT_FOCUS = 2.0
 """How much more the usual places count there: several models allow for more than people do."""
 
+DEFAULT_THRIFT = 0.5
+"""How dear it is there to move odds, in units of the distance between neighbouring cells."""
+
 
 def default_calibration(
     mechanism: Mechanism,
@@ -43,6 +46,7 @@ def default_calibration(
         spending="proportional",
         margin=held_back,
         focus=DEFAULT_FOCUS,
+        thrift=DEFAULT_THRIFT if loss == "distance" else 0.0,
         avoid_secret=avoid_secret,
     )
 

@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from priste import (
+    AnyPrior,
+    Grid,
+    KnownPrior,
+    Mobility,
+    NoNoise,
+    OptimalRemap,
+    PlanarLaplace,
+    Prior,
+    Protect,
+    Protector,
+    presence,
+)
+from priste.calibration import Situation
+from priste.calibration.bounds import Bound
+from priste.calibration.toll import Toll
+from priste.calibration.weighing import weights
+from priste.checks import Array
+from priste.evidence import Evidence
+from priste.worst_case import Sides
+from tests.oracles import best_remap_loss
+
+GRID = Grid(2, 3)
+BELIEF = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.2])
+
+
+def second_step(seed: int, prior: Prior, sides: Sides = "both") -> Situation:
+    """What is public after a first release, which has moved the odds."""
+    habits = [Mobility(Mobility.gaussian(GRID, s).transition(0), BELIEF) for s in (0.7, 1.5)]
+    event = Protect(presence({0, 1}, [1, 2]), 1.0, sides=sides)
+    guard = Protector(habits, PlanarLaplace(GRID, 1.5), event, prior=prior, seed=seed)
+    guard.release(seed % 6)
+    return guard.state.arrive().situation()
+
+
+def moved(evidence: Evidence, column: Array, *, has_risen: bool) -> float:
+    """How likely an output is where the event is not as it says, times the change of the odds."""
+    a, not_a = evidence.a.sum(), evidence.not_a.sum()
+    before, after = evidence.four_vectors(), evidence.observe(column).four_vectors()
+    total = {
+        (name, when): np.ldexp(getattr(v, name), v.exponents).sum()
+        for when, v in (("before", before), ("after", after))
+        for name in ("b", "d")
+    }
+    factor = total["b", "after"] / total["d", "after"] * not_a / a
+    if has_risen:
+        return float(total["d", "after"] / total["d", "before"] * max(factor - 1, 0))
+    return float(total["b", "after"] / total["b", "before"] * max(1 / factor - 1, 0))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 1000), st.sampled_from(["both", "event"]))
+def test_outputs_pay_for_how_far_they_leave_the_odds_from_where_these_began(
+    seed: int, sides: Sides
+) -> None:
+    now = second_step(seed, KnownPrior(BELIEF), sides)
+    emission = np.random.default_rng(seed).dirichlet(np.ones(4), 6)
+    bounds = [Bound.of(p, e, None) for p, e in zip(now.protections, now.evidence, strict=True)]
+    directions = (True, False) if sides == "both" else (True,)
+    wanted = np.mean(
+        [
+            sum(moved(e, column, has_risen=up) for column in emission.T for up in directions)
+            for e in now.evidence
+        ]
+    )
+    assert Toll.on(bounds, 3.0).of(emission) == pytest.approx(3 * wanted, rel=1e-9, abs=1e-12)
+    assert Toll.on(bounds, 0.0).of(emission) == 0.0
+
+
+def test_where_somebody_is_certain_nothing_is_charged() -> None:
+    assert Toll.on([], 1.0).of(np.ones((6, 1))) == 0.0
+    none, one = np.zeros(1), np.ones(1)
+    certain = Bound(none, one, np.zeros((1, 2)), np.full((1, 2), 0.5), factor=2.0, both=True)
+    assert certain.movements() == []
+    assert Toll.on([certain], 1.0).of(np.eye(2)) == 0.0
+
+
+def test_where_nothing_is_promised_nothing_is_charged_either() -> None:
+    grid = Grid(7, 7)
+    guard = Protector(Mobility.gaussian(grid, 1.0), PlanarLaplace(grid, 1.0), ())
+    now = guard.state.arrive().situation()
+    plain, thrifty = (OptimalRemap(thrift=thrift).plan(now) for thrift in (0.0, 0.4))
+    np.testing.assert_array_equal(thrifty.emission, plain.emission)
+
+
+def test_where_nothing_can_be_lost_nothing_is_charged() -> None:
+    plan = OptimalRemap(loss=np.zeros((6, 6)), thrift=0.4).plan(second_step(0, KnownPrior(BELIEF)))
+    assert plan.expected_loss == 0.0
+    assert plan.remark == ""
+
+
+@pytest.mark.parametrize("prior", [KnownPrior(BELIEF), AnyPrior()], ids=["known", "any"])
+def test_thrift_tells_less_for_more_loss_and_keeps_the_promise(prior: Prior) -> None:
+    now = second_step(3, prior)
+    bounds = [Bound.of(p, e, None) for p, e in zip(now.protections, now.evidence, strict=True)]
+    told, lost = [], []
+    for thrift in (0.0, 0.2, 1.0, 50.0):
+        plan = OptimalRemap(GRID.distances, thrift=thrift).plan(now)
+        assert now.forbidden_output(plan.emission) is None
+        assert plan.bound <= plan.expected_loss * (1 + 1e-9)
+        told.append(Toll.on(bounds, 1.0).of(plan.emission))
+        lost.append(plan.expected_loss)
+    assert (np.diff(told) < 1e-9).all()
+    assert (np.diff(lost) > -1e-9).all()
+    assert told[0] > 1.1 * told[2]
+    assert lost[0] < 0.9 * lost[2]
+
+
+def test_with_thrift_a_plan_is_the_best_for_loss_and_toll_together() -> None:
+    grid = Grid(2, 3, cell_size=1.5)
+    mobility = Mobility(Mobility.gaussian(grid, 1.5).transition(0), BELIEF)
+    event = Protect(presence({0, 1}, [1, 2]), 0.5)
+    guard = Protector(mobility, NoNoise(grid), event, prior=KnownPrior(BELIEF))
+    now = guard.state.arrive().situation()
+    plan = OptimalRemap(thrift=0.4, outputs=6).plan(now)
+    bound = Bound.of(now.protections[0], now.evidence[0], None)
+    cost = weights(now)[:, None] * grid.distances
+    price = 0.4 * 1.5  # the smallest distance
+    toll = Toll.on([bound], price).of(plan.emission)
+    cuts = [bound.cut(belief) for belief in bound.extremes()]
+    optimum = best_remap_loss(cost, cuts, bound.movements(), price)
+    assert plan.expected_loss + toll == pytest.approx(optimum, rel=0.03)  # 2 % of ε are in reserve
+    assert optimum * (1 - 1e-9) <= plan.expected_loss + toll
+    assert toll > 0
+    assert plan.remark == ""
+    assert plan.bound == pytest.approx(plan.expected_loss, rel=1e-4)
