@@ -47,7 +47,7 @@ def test_what_charged_lines_give_above_zero_is_paid_for(
     program = Program(cost, time_limit=10.0)
     program.allow(np.arange(m) == np.full((n, 1), m - 1))
     program.charge(charged, price)
-    remap = program.solve()
+    program.solve()
     program.cut([(j, cut) for j in range(m)])
     remap = program.solve()
     np.testing.assert_allclose(remap.sum(axis=1), 1, rtol=1e-12)

@@ -38,6 +38,10 @@ def second_step(seed: int, prior: Prior, sides: Sides = "both") -> Situation:
     return guard.state.arrive().situation()
 
 
+def bounds_of(now: Situation) -> list[Bound]:
+    return [Bound.of(p, e, None) for p, e in zip(now.protections, now.evidence, strict=True)]
+
+
 def moved(evidence: Evidence, column: Array, *, has_risen: bool) -> float:
     """How likely an output is where the event is not as it says, times the change of the odds."""
     a, not_a = evidence.a.sum(), evidence.not_a.sum()
@@ -60,7 +64,7 @@ def test_outputs_pay_for_how_far_they_leave_the_odds_from_where_these_began(
 ) -> None:
     now = second_step(seed, KnownPrior(BELIEF), sides)
     emission = np.random.default_rng(seed).dirichlet(np.ones(4), 6)
-    bounds = [Bound.of(p, e, None) for p, e in zip(now.protections, now.evidence, strict=True)]
+    bounds = bounds_of(now)
     directions = (True, False) if sides == "both" else (True,)
     wanted = np.mean(
         [
@@ -97,7 +101,7 @@ def test_where_nothing_can_be_lost_nothing_is_charged() -> None:
 @pytest.mark.parametrize("prior", [KnownPrior(BELIEF), AnyPrior()], ids=["known", "any"])
 def test_thrift_tells_less_for_more_loss_and_keeps_the_promise(prior: Prior) -> None:
     now = second_step(3, prior)
-    bounds = [Bound.of(p, e, None) for p, e in zip(now.protections, now.evidence, strict=True)]
+    bounds = bounds_of(now)
     told, lost = [], []
     for thrift in (0.0, 0.2, 1.0, 50.0):
         plan = OptimalRemap(GRID.distances, thrift=thrift).plan(now)

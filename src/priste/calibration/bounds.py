@@ -101,13 +101,15 @@ class Bound:
         if self.has_one_past:
             cuts = [self.cut(belief) for belief in self.extremes()]
         else:
-            a, not_a, true, false = (
-                part.sum(axis=0) for part in (self.a, self.not_a, self.true, self.false)
-            )
+            a, not_a, true, false = self._in_the_middle()
             cuts = [not_a * true - self.factor * a * false]
             if self.both:
                 cuts.append(a * false - self.factor * not_a * true)
         return [cut / np.abs(cut).max() for cut in cuts if np.abs(cut).max() > 0]
+
+    def _in_the_middle(self) -> tuple[Array, Array, Array, Array]:
+        """Return the four parts of a belief in the middle of all."""
+        return self.a.sum(), self.not_a.sum(), self.true.sum(axis=0), self.false.sum(axis=0)
 
     def movements(self) -> list[Array]:
         """Return lines that are positive for columns that move the odds, one for each direction.
@@ -116,9 +118,7 @@ class Bound:
         far it leaves the odds above those at the start, as a factor less one; and the same with
         "happened" and "below". The belief is one in the middle.
         """
-        a, not_a, true, false = (
-            part.sum(axis=0) for part in (self.a, self.not_a, self.true, self.false)
-        )
+        a, not_a, true, false = self._in_the_middle()
         if not min(a, not_a, true.sum(), false.sum()) > 0:
             return []  # somebody is certain by now
         lines = [(true * (not_a / a) - false) / false.sum()]
