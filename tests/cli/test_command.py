@@ -124,7 +124,7 @@ def test_the_export_of_a_phone_is_protected_and_said_how_it_was_read(run: Run, d
     (desk / "phone" / "readme.txt").write_text("hello")
     table = "\n".join(f"{row['tst']};{row['lat']};{row['lon']}" for row in rows)
     (desk / "table.csv").write_text(f"tst;lat;lng\n{table}\n")
-    needs = "-m", desk / "model.npz", "-e", desk / "events.toml", "--seed", 1
+    needs = "-m", desk / "model.npz", "-e", desk / "events.toml", "--seed", 1, "--no-report"
     folder = run("protect", desk / "phone", *needs, "-o", desk / "a.gpx")
     assert folder.code == 0, folder.err
     assert "phone: read 1 of 2 files" in folder.err
@@ -144,7 +144,8 @@ def test_hours_of_another_zone_and_events_of_other_days_are_said(run: Run, desk:
     text += "[windows.then]\nstart = 2020-01-01T00:00:00Z\nend = 2020-01-02T00:00:00Z\n"
     text += '[events.past]\nkind = "presence"\nregion = "clinic"\nwindow = "then"\nepsilon = 1.0\n'
     (desk / "events.toml").write_text(text)
-    ended = run("protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml")
+    words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
+    ended = run(*words, "--no-report")
     assert ended.code == 0, ended.err
     assert "window 'morning' is 09:00 to 13:00 in Asia/Shanghai, which is 03:00" in ended.err
     assert "not on these days, so nothing is promised about it: past" in ended.out
@@ -153,7 +154,7 @@ def test_hours_of_another_zone_and_events_of_other_days_are_said(run: Run, desk:
 def test_a_secret_place_is_never_shown_during_its_hours_if_asked(run: Run, desk: Path) -> None:
     words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
     assert run(*words, "--avoid-secret", "--calibration", "every-output").code == 3
-    ended = run(*words, "--avoid-secret", "--seed", 1)
+    ended = run(*words, "--avoid-secret", "--seed", 1, "--no-report")
     assert ended.code == 0, ended.err
     certificate = load_certificate(desk / "day.protected.certificate.json")
     clinic = set(certificate.place.circle(52.52, 13.40, 0.4))
@@ -399,11 +400,11 @@ def test_a_bad_track_is_refused_and_nothing_written(run: Run, desk: Path, case: 
 def test_a_day_off_the_map_is_released_and_its_error_is_said(run: Run, desk: Path) -> None:
     (desk / "day.csv").write_text("time,latitude,longitude\n2024-05-16T08:00:00Z,48.14,11.58\n")
     words = "protect", desk / "day.csv", "-m", desk / "model.npz", "-e", desk / "events.toml"
-    ended = run(*words)
+    ended = run(*words, "--no-report")
     assert ended.code == 0, ended.err
     assert re.search(r"1 fix off the map, 1 shown (as away|on it, .* 5\d\d\.\d km)", ended.out)
     assert "mean error" not in ended.out
-    told = run(*words, "--force", "--json").json["private"]
+    told = run(*words, "--force", "--no-report", "--json").json["private"]
     assert told["mean error km"] is None
     assert told["fixes off the map"] == 1
 
@@ -411,7 +412,8 @@ def test_a_day_off_the_map_is_released_and_its_error_is_said(run: Run, desk: Pat
 def test_one_point_is_released_but_teaches_nothing(run: Run, desk: Path) -> None:
     (desk / "one.csv").write_text("time,latitude,longitude\n2024-05-16T08:00:00Z,52.52,13.4\n")
     paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
-    assert run("protect", desk / "one.csv", *paths, "--json").json["releases"] == 1
+    told = run("protect", desk / "one.csv", *paths, "--no-report", "--json").json
+    assert told["releases"] == 1
     ended = run("fit", desk / "one.csv", "-o", desk / "new.npz")
     assert ended.code == 3
     assert "there is nothing to fit: the 1 fixes" in " ".join(ended.err.split())
@@ -544,7 +546,8 @@ def test_a_folder_that_cannot_be_written_to_leaves_nothing(run: Run, desk: Path)
         locked = desk.parent / "locked"
         locked.mkdir(mode=0o500, exist_ok=True)
     for out in (desk / "nowhere" / "day.csv", desk / "events.toml" / "day.csv", locked / "day.csv"):
-        ended = run("protect", desk / "day.gpx", *paths, "-o", out, "--private", desk / "mine")
+        words = "protect", desk / "day.gpx", *paths, "-o", out, "--private", desk / "mine"
+        ended = run(*words, "--no-report")
         assert ended.code == 5
         assert "cannot read or write" in ended.err
         assert names(desk) == before
@@ -617,6 +620,7 @@ def test_a_geolife_user_from_end_to_end(run: Run, tmp_path: Path) -> None:
         "-o",
         out,
         "--json",
+        "--no-report",
         "--private",
         tmp_path / "mine",
     )
@@ -682,7 +686,8 @@ def test_a_day_without_events_is_released_and_hides_as_well_as_others(run: Run, 
         words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
         out = desk / name / "day.csv"
         out.parent.mkdir()
-        ended = run(*words, "-o", out, "--private", desk / name / "mine", "--hide-events")
+        private = "--private", desk / name / "mine", "--hide-events", "--no-report"
+        ended = run(*words, "-o", out, *private)
         assert ended.code == 0, ended.err
         hidden = json.loads(out.with_suffix(".certificate.json").read_text())
         promised.append((hidden["protections"], [s for s in hidden["meaning"] if "ε =" in s]))
@@ -695,17 +700,18 @@ def test_a_day_without_events_is_released_and_hides_as_well_as_others(run: Run, 
 
 
 def test_two_releases_of_one_time_are_warned_about(run: Run, desk: Path) -> None:
-    words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
-    assert run(*words, "--json").json["warnings"] == []
-    again = run(*words, "-o", desk / "again.csv", "--json").json["warnings"]
+    rest = "-m", desk / "model.npz", "-e", desk / "events.toml", "--no-report", "--json"
+    words = "protect", desk / "day.gpx", *rest
+    assert run(*words).json["warnings"] == []
+    again = run(*words, "-o", desk / "again.csv").json["warnings"]
     assert "day.protected.certificate.json: of the same time as this release" in again[0]
-    both = run(*words, "-o", desk / "both.csv", "--stream", desk / "me.stream", "--json")
+    both = run(*words, "-o", desk / "both.csv", "--stream", desk / "me.stream")
     assert "again.certificate.json" in both.json["warnings"][0]
     write(city.days(10, 12), desk / "two.csv")
-    words = "protect", desk / "two.csv", "-m", desk / "model.npz", "-e", desk / "events.toml"
-    longer = run(*words, "-o", desk / "longer.csv", "--json").json["warnings"]
+    words = "protect", desk / "two.csv", *rest
+    longer = run(*words, "-o", desk / "longer.csv").json["warnings"]
     assert "of the same time" in longer[0]
-    second = "--from", "2024-05-17", "-o", desk / "second.csv", "--json"
+    second = "--from", "2024-05-17", "-o", desk / "second.csv"
     later = run(*words, *second).json["warnings"]
     assert "longer.certificate.json: of the same time" in later[0]
     assert "again.certificate.json" in later[1]
@@ -755,7 +761,7 @@ def test_a_gpx_track_with_somebody_away_is_the_one_that_was_released(run: Run, d
     save_model(city.traveller(), desk / "model.npz")
     write(city.travels(10, 11), desk / "trip.gpx")
     paths = "-m", desk / "model.npz", "-e", desk / "events.toml"
-    assert run("protect", desk / "trip.gpx", *paths).code == 0
+    assert run("protect", desk / "trip.gpx", *paths, "--no-report").code == 0
     released = read(desk / "trip.protected.gpx")
     assert len(released) < 24
     audit = "audit", desk / "trip.protected.certificate.json", "-m", desk / "model.npz", "--track"
@@ -772,7 +778,7 @@ def test_a_day_wholly_away_is_released_and_checked_in_any_format(
     write(city.days(10, 11).iloc[20:22].assign(latitude=48.14, longitude=11.58), desk / "trip.csv")
     out = desk / f"shared{suffix}"
     paths = "-m", desk / "model.npz", "-e", desk / "events.toml", "-o", out
-    ended = run("protect", desk / "trip.csv", *paths, "--seed", 0)
+    ended = run("protect", desk / "trip.csv", *paths, "--seed", 0, "--no-report")
     assert "2 places were released, 2 of them as away," in ended.out
     assert ("there it is a gap" in ended.out) == (suffix in (".gpx", ".plt"))
     audit = "audit", desk / "shared.certificate.json", "-m", desk / "model.npz", "--track"

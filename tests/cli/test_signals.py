@@ -75,7 +75,7 @@ def test_protect_restores_what_was_there(
     again: bool,
 ) -> None:
     if again:
-        assert ended(monkeypatch, *protect(desk, "--public-report")) in (0, None)
+        assert ended(monkeypatch, *protect(desk, "--public-report", "--no-report")) in (0, None)
     before = contents(desk)
     monkeypatch.setattr(delivery, "write_as", half_written(number))
     assert ended(monkeypatch, *protect(desk, "--force", "--no-report")) == 128 + number

@@ -60,6 +60,7 @@ def write_report(
         if ending == "svg":
             partial.write_text(svgs[name], encoding="utf-8")
         else:
+            figures[name].set_layout_engine("none")  # as it is laid out by now
             figures[name].savefig(partial, format="png", dpi=120)
     return [pages, *pictures.values()]
 
