@@ -4,7 +4,7 @@ The secret is a visit to a few cells in the steps 1 to 3 of a stream, people mov
 cells a step, and the observer's belief is near the public one (a tenth of it is free) or any. For
 each of the first releases the seconds are measured; for the first REFERENCES of each stream also
 what no remap onto any of the cells can go below, from a program of all cells as signals and outputs
-that takes about a minute each.
+that takes one to five minutes each.
 """
 
 import sys
@@ -93,7 +93,7 @@ def streams(side: int) -> Iterator[tuple[str, Protector, Grid]]:
                 )
 
 
-def fine_bound(situation: Situation, losses: Array, rounds: int = 40, settling: int = 30) -> float:
+def fine_bound(situation: Situation, losses: Array, rounds: int = 100, settling: int = 30) -> float:
     """Return what no remap onto any of the cells can go below.
 
     All cells are signals and outputs. Columns are given cuts of the beliefs that they break, and
