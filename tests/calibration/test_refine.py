@@ -88,11 +88,14 @@ def test_as_much_of_the_truth_is_told_as_the_promise_allows() -> None:
     a, factor = np.array([0.5]), 1.5
     true, false = np.array([[0.3, 0.2]]), np.array([[0.2, 0.3]])
     bound = Bound(a, 1 - a, true, false, factor, both=True)
-    first, second = refine._parted([bound], np.ones(2), np.array([0, 1]), np.ones(2)).T
+    even, told = refine._parted([bound], np.ones(2), np.array([0, 1]), np.ones(2))
+    np.testing.assert_array_equal(even, 0.5)
+    first, second = told.T
     np.testing.assert_allclose(first + second, 1.0)
     odds = (true @ first) / (false @ first)
     assert factor * 0.97 < odds[0] <= factor
-    tighter = refine._parted([replace(bound, factor=1.2)], np.ones(2), np.array([0, 1]), np.ones(2))
+    tight = replace(bound, factor=1.2)
+    _, tighter = refine._parted([tight], np.ones(2), np.array([0, 1]), np.ones(2))
     assert 0.5 < tighter[0, 0] < first[0] <= 1.0
 
 

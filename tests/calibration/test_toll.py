@@ -8,6 +8,7 @@ from priste import (
     Grid,
     KnownPrior,
     Mobility,
+    NearPrior,
     NoNoise,
     OptimalRemap,
     PlanarLaplace,
@@ -84,6 +85,17 @@ def test_where_somebody_is_certain_nothing_is_charged() -> None:
     assert Toll.on([certain], 1.0).of(np.eye(2)) == 0.0
 
 
+@pytest.mark.parametrize("certain", ["before", "after"])
+@pytest.mark.parametrize("happened", [True, False])
+def test_odds_that_are_none_are_not_charged(certain: str, happened: bool) -> None:
+    a, true = np.full(1, 0.5), np.full((1, 2), 0.5)
+    start = (np.zeros(1), np.ones(1)) if certain == "before" else (a, a)
+    end = (np.zeros((1, 2)), true) if certain == "after" else (true, true)
+    (before, against), (then, otherwise) = (start[::-1], end[::-1]) if happened else (start, end)
+    bound = Bound(before, against, then, otherwise, factor=2.0, both=True)
+    assert bound.movements() == []
+
+
 def test_where_nothing_is_promised_nothing_is_charged_either() -> None:
     grid = Grid(7, 7)
     guard = Protector(Mobility.gaussian(grid, 1.0), PlanarLaplace(grid, 1.0), ())
@@ -133,3 +145,62 @@ def test_with_thrift_a_plan_is_the_best_for_loss_and_toll_together() -> None:
     assert toll > 0
     assert plan.remark == ""
     assert plan.bound == pytest.approx(plan.expected_loss, rel=1e-4)
+
+
+def paid(now: Situation, emission: Array, thrift: float) -> float:
+    """What a plan loses, with its toll, on a map whose neighbours are 1 apart."""
+    known = now.mechanism.distances
+    assert known is not None
+    loss = float(np.sum(weights(now)[:, None] * emission * known))
+    return loss + Toll.on(bounds_of(now), thrift).of(emission)
+
+
+def on_a_larger_map(prior: Prior, n_events: int = 1) -> Situation:
+    grid = Grid(7, 7)
+    mobility = Mobility.gaussian(grid, 1.0)
+    places = ({0, 1, 7, 8}, {24, 25}, {47, 48})
+    events = [Protect(presence(cells, [1, 2]), 1.0) for cells in places[:n_events]]
+    return Protector(mobility, NoNoise(grid), events, prior=prior).state.arrive().situation()
+
+
+EVERYWHERE = np.full(49, 1 / 49)
+
+
+@pytest.mark.parametrize(
+    ("prior", "n_events"),
+    [(KnownPrior(EVERYWHERE), 1), (KnownPrior(EVERYWHERE), 3), (NearPrior(EVERYWHERE, 0.1), 1)],
+    ids=["one event", "three events", "a set of beliefs"],
+)
+def test_no_other_thrift_is_cheaper_at_this_one_however_many_outputs_there_are(
+    prior: Prior, n_events: int
+) -> None:
+    now = on_a_larger_map(prior, n_events)
+    thrifts = (0.0, 0.1, 0.5, 5.0, 50.0)
+    plans = [OptimalRemap(thrift=thrift).plan(now).emission for thrift in thrifts]
+    coarse = OptimalRemap(thrift=50.0, outputs=32).plan(now).emission
+    for thrift, plan in zip(thrifts, plans, strict=True):
+        assert now.forbidden_output(plan) is None
+        least = min(paid(now, each, thrift) for each in [*plans, coarse])
+        assert paid(now, plan, thrift) <= 1.02 * least
+
+
+def test_a_little_thrift_changes_little() -> None:
+    grid, even = Grid(6, 6), np.full(36, 1 / 36)
+    mobility = Mobility(Mobility.gaussian(grid, 1.0).transition(0), even)
+    event = Protect(presence({0, 1, 6, 7}, [1, 2]), 1.0)
+    now = Protector(mobility, NoNoise(grid), event, prior=KnownPrior(even)).state.arrive()
+    plain, thrifty = (OptimalRemap(thrift=t).plan(now.situation()) for t in (0.0, 1e-9))
+    assert thrifty.expected_loss == pytest.approx(plain.expected_loss, rel=1e-3)
+
+
+def test_thrift_is_the_same_in_metres_and_in_kilometres() -> None:
+    losses = []
+    for size, thrift in ((1.0, 0.0), (1.0, 1.0), (1000.0, 1.0)):
+        grid = Grid(2, 3, cell_size=size)
+        mobility = Mobility(Mobility.gaussian(grid, size).transition(0), BELIEF)
+        event = Protect(presence({0, 1}, [1, 2]), 1.0)
+        guard = Protector(mobility, NoNoise(grid), event, prior=KnownPrior(BELIEF))
+        plan = OptimalRemap(thrift=thrift).plan(guard.state.arrive().situation())
+        losses.append(plan.expected_loss / size)
+    assert losses[2] == pytest.approx(losses[1], rel=1e-6)
+    assert losses[1] > 1.1 * losses[0]

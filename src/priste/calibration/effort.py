@@ -10,6 +10,9 @@ from priste.checks import Array
 FEW = 2
 """How many promises leave a program on the whole map quick to solve, if they bound it linearly."""
 
+LARGE = 900
+"""How many cells a map may have for the program of all of them to be solved."""
+
 
 class Effort(NamedTuple):
     """How near the bound, for how many rounds, on how many cells as outputs, for how long.

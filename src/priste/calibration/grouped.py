@@ -19,7 +19,7 @@ from scipy import sparse
 
 from priste.calibration.bounds import Bound
 from priste.calibration.calibration import Situation
-from priste.calibration.effort import FEW, Effort, usable_outputs
+from priste.calibration.effort import FEW, LARGE, Effort, usable_outputs
 from priste.calibration.grouped_plan import GroupedPlan, Index
 from priste.calibration.groups import first_groups, split, total
 from priste.calibration.prices import Market, spread
@@ -28,9 +28,6 @@ from priste.calibration.promising import cheapest, promising
 from priste.checks import Array
 from priste.dyadic import TICKETS, dyadic
 from priste.mechanisms.no_noise import NoNoise
-
-LARGE = 900
-"""How many cells a map may have for the program of all of them to be solved."""
 
 _FIRST = 0.06  # groups to begin with, of all cells
 _LEAST_GROUPS = 300  # to begin with, or all cells

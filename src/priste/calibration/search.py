@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from priste.calibration.belief_search import MOST_OUTPUTS, BeliefSearch
 from priste.calibration.bounds import Bound
 from priste.calibration.calibration import CertifiedPlan, Situation
-from priste.calibration.effort import FEW, Effort, usable_outputs
+from priste.calibration.effort import FEW, LARGE, Effort, usable_outputs
 from priste.calibration.finish import certified, repaired
 from priste.calibration.program import Program, SolverError
 from priste.calibration.promising import promising
 from priste.calibration.refine import certified_with_truth
 from priste.calibration.shared_cuts import SharedCuts
-from priste.calibration.toll import Toll
+from priste.calibration.toll import FREE, Toll
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.calibration.weighing import weights
 from priste.checks import Array
@@ -60,6 +60,14 @@ def _smallest(losses: Array) -> float:
     return smallest if smallest < np.inf else 0.0
 
 
+def _toll(situation: Situation, price: float) -> Toll:
+    """Return the toll on the columns of an emission."""
+    if not price:
+        return FREE
+    pairs = zip(situation.protections, situation.evidence, strict=True)
+    return Toll.on([Bound.of(p, e, None) for p, e in pairs], price)
+
+
 class Search:
     """One step's search for Q, on the whole map or on a coarser one.
 
@@ -78,7 +86,7 @@ class Search:
         self.deadline = time.monotonic() + effort.time_limit
         self.weights = weights(situation)
         self.emission = situation.mechanism.emission()
-        self.toll = effort.thrift * _smallest(losses) if effort.thrift else 0.0
+        self.toll = _toll(situation, effort.thrift * _smallest(losses) if effort.thrift else 0.0)
         self.is_linear = all(evidence.has_one_past for evidence in situation.evidence)
         self.possible = usable_outputs(losses.shape[1], self.emission, avoided)
         self._chosen: list[int] = []  # outputs of a coarser map, and how near each cell has one
@@ -117,19 +125,18 @@ class Search:
     def _serves_beliefs(self) -> bool:
         """Tell whether a step is for `BeliefSearch`: a larger map, few promises that need it."""
         is_large = len(self.possible) > _MANY and self.effort.outputs is None
-        return is_large and not self.is_linear and self._is_simple
+        return is_large and not self.is_linear and self._is_few and not self.toll.price
 
     @property
-    def _is_simple(self) -> bool:
-        """Whether there are few promises, and no toll on them, so that a finer map can be had."""
-        n_promises = len(self.situation.evidence)
-        return n_promises <= FEW and (n_promises == 0 or self.effort.thrift == 0)
+    def _is_few(self) -> bool:
+        """Whether there are few promises, so that a finer map can be had."""
+        return len(self.situation.evidence) <= FEW
 
     def _by_cuts(self) -> CertifiedPlan:
         """Return the best certified matrix, on finer maps as long as that is worth it."""
         start = self.situation.warm_start or WarmStart()
         most = len(self.possible)
-        is_quick = self.is_linear and self._is_simple
+        is_quick = self.is_linear and self._is_few and (most <= LARGE or not self.toll.price)
         size = self.effort.outputs or (most if is_quick else _FIRST_OUTPUTS)
         best: CertifiedPlan | None = None
         least = np.inf
@@ -200,7 +207,7 @@ class OnMap:
         self.mechanism, self.cost = emission, costs
         pairs = zip(self.situation.protections, self.situation.evidence, strict=True)
         self.bounds = [Bound.of(p, e, emission) for p, e in pairs]
-        self.toll = Toll.on(self.bounds, search.toll)
+        self.toll = search.toll.after(emission)
         self.paid = 0.0  # of the toll, by the plan
 
     def plan(self, start: WarmStart) -> CertifiedPlan:
@@ -249,7 +256,7 @@ class OnMap:
             program.cut(broken)
         emission = self._certified(best)
         expected = float(np.sum(self.weights[:, None] * emission * self.losses))
-        self.paid = self.toll.of(best)
+        self.paid = self.search.toll.of(emission)
         if not remark and expected + self.paid > bound * (1 + self.effort.gap) + 1e-6 * scale:
             remark = f"not within {self.effort.gap:g} of the bound"
         bound = max(bound - self.paid, 0.0)  # who pays no more cannot lose less
@@ -366,5 +373,6 @@ class OnMap:
                 search.emission.T @ (self.weights[:, None] * self.losses),
                 search.possible,
                 self.weights @ search.emission,
+                search.toll.after(search.emission),
             )
         return certified(self.situation, self.mechanism, remap, self.outputs, n_outputs)

@@ -7,7 +7,7 @@ columns, of lines where these are positive, and fits into a linear program.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,10 +26,16 @@ class Toll:
     def on(cls, bounds: Sequence[Bound], price: float) -> "Toll":
         """Return the toll on moving odds, the mean of that for each promise."""
         lines = [line for bound in bounds for line in bound.movements()]
-        return (
-            cls(np.array(lines), price / len(bounds)) if price and lines else cls(np.empty(0), 0.0)
-        )
+        return cls(np.array(lines), price / len(bounds)) if price and lines else FREE
+
+    def after(self, mechanism: Array) -> "Toll":
+        """Return the toll on what comes after a mechanism, where this one is on the emission."""
+        return replace(self, lines=self.lines @ mechanism) if self.price else self
 
     def of(self, remap: Array) -> float:
         """Return what a remap pays."""
         return self.price * float(np.maximum(self.lines @ remap, 0.0).sum()) if self.price else 0.0
+
+
+FREE = Toll(np.empty(0), 0.0)
+"""Nothing is charged."""
