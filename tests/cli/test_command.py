@@ -228,11 +228,11 @@ def test_a_private_folder_that_others_can_see_is_refused(run: Run, desk: Path) -
 @pytest.mark.parametrize("at", ["day.protected.report-map.svg", "day.protected.certificate.json"])
 def test_a_folder_in_the_way_leaves_everything_as_it_was(run: Run, desk: Path, at: str) -> None:
     words = "protect", desk / "day.gpx", "-m", desk / "model.npz", "-e", desk / "events.toml"
-    run(*words, "--public-report", "--seed", 1)
+    run(*words, "--public-report", "--no-report", "--seed", 1)
     (desk / at).unlink()
     (desk / at).mkdir()
     before = {p: p.read_bytes() for p in desk.rglob("*") if p.is_file()}
-    ended = run(*words, "--public-report", "--force", "--seed", 2)
+    ended = run(*words, "--public-report", "--no-report", "--force", "--seed", 2)
     assert ended.code == 5
     assert {p: p.read_bytes() for p in desk.rglob("*") if p.is_file()} == before
 
