@@ -125,18 +125,19 @@ class Search:
     def _serves_beliefs(self) -> bool:
         """Tell whether a step is for `BeliefSearch`: a larger map, few promises that need it."""
         is_large = len(self.possible) > _MANY and self.effort.outputs is None
-        return is_large and not self.is_linear and self._is_few and not self.toll.price
+        return is_large and not self.is_linear and self._has_few_promises and not self.toll.price
 
     @property
-    def _is_few(self) -> bool:
-        """Whether there are few promises, so that a finer map can be had."""
+    def _has_few_promises(self) -> bool:
+        """Whether a finer map can be had because few promises bind it."""
         return len(self.situation.evidence) <= FEW
 
     def _by_cuts(self) -> CertifiedPlan:
         """Return the best certified matrix, on finer maps as long as that is worth it."""
         start = self.situation.warm_start or WarmStart()
         most = len(self.possible)
-        is_quick = self.is_linear and self._is_few and (most <= LARGE or not self.toll.price)
+        is_quick = self.is_linear and self._has_few_promises
+        is_quick &= most <= LARGE or not self.toll.price
         size = self.effort.outputs or (most if is_quick else _FIRST_OUTPUTS)
         best: CertifiedPlan | None = None
         least = np.inf
