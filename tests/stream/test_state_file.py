@@ -1,6 +1,7 @@
 """A stream that was saved, killed and loaded goes on as if nothing had happened."""
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ LOADED = partial(Protector.load, prior=AnyPrior(), calibration=EveryOutput())
 def stream(
     calibration: Calibration | None = None,
     prior: Prior | None = None,
-    mobility: Mobility = HOURS,
+    mobility: Mobility | Sequence[Mobility] = HOURS,
     mechanism: Mechanism = NOISE,
 ) -> Protector:
     return Protector(
@@ -63,6 +64,7 @@ def seen(guard: Protector, cell: int) -> tuple[object, ...]:
 
 
 ORDER_2 = Mobility.fit([[0, 1, 3, 2, 0, 1, 1, 3, 3, 2, 0, 0, 2]], 4, order=2, smoothing=9)
+TWO = (HOURS, Mobility(HOURS.matrices[1], [0.25] * 4))
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,7 @@ ORDER_2 = Mobility.fit([[0, 1, 3, 2, 0, 1, 1, 3, 3, 2, 0, 0, 2]], 4, order=2, sm
         (OptimalRemap(), AnyPrior(), HOURS, NOISE),
         (OptimalRemap(spending="rolling"), None, ORDER_2, NOISE),
         (OptimalRemap(), KnownPrior(np.full(4, 0.25)), HOURS, NOISE),
+        (OptimalRemap(spending="proportional"), KnownPrior(np.full(4, 0.25)), TWO, NOISE),
         (EveryOutput(refine=3), AnyPrior(), HOURS, NOISE),
         (
             EveryOutput(),
@@ -80,12 +83,20 @@ ORDER_2 = Mobility.fit([[0, 1, 3, 2, 0, 1, 1, 3, 3, 2, 0, 0, 2]], 4, order=2, sm
         ),
         (Retry(), AnyPrior(), HOURS, NOISE),
     ],
-    ids=["remap any", "remap order 2", "remap known", "every output", "location set", "retry"],
+    ids=[
+        "remap any",
+        "remap order 2",
+        "remap known",
+        "remap two models",
+        "every output",
+        "location set",
+        "retry",
+    ],
 )
 def test_what_is_saved_goes_on_to_the_bit_from_every_step(
     calibration: Calibration,
     prior: Prior | None,
-    mobility: Mobility,
+    mobility: Mobility | Sequence[Mobility],
     mechanism: Mechanism,
     tmp_path: Path,
 ) -> None:
@@ -206,6 +217,8 @@ def test_a_damaged_or_foreign_state_is_refused_in_words(tmp_path: Path) -> None:
         ("event 0 a", np.ones(3)),
         ("beliefs 0 weights", -np.ones((4, 4))),
         ("whereabouts 0", np.ones(5)),
+        ("trust", np.ones(2)),
+        ("trust", np.full(1, np.nan)),
         ("meta", np.frombuffer(b"[1]", dtype=np.uint8)),
         ("meta", np.frombuffer(b"{}", dtype=np.uint8)),
     ):

@@ -9,15 +9,34 @@ STAY, SWAP = Mobility(np.eye(2), [0.75, 0.25]), Mobility([[0.0, 1.0], [1.0, 0.0]
 MODELS = (STAY, SWAP)
 
 
-def test_it_is_the_mean_over_the_models() -> None:
+def test_models_count_as_far_as_they_foretold_the_releases() -> None:
     start = Whereabouts.start(MODELS, None)
     np.testing.assert_allclose(start.cells(MODELS), [0.75, 0.25])
     moved = start.arrive(MODELS, 0)
     np.testing.assert_allclose(moved.cells(MODELS), [0.5, 0.5])
     seen = moved.observe(MODELS, np.array([1.0, 0.2]))
-    first = 0.75 / (0.75 + 0.05)
-    second = 0.25 / (0.25 + 0.15)
-    np.testing.assert_allclose(seen.cells(MODELS)[0], (first + second) / 2)
+    joint = np.array([[0.75, 0.05], [0.25, 0.15]]) / 2  # of a model and a cell, and the release
+    np.testing.assert_allclose(seen.trust, joint.sum(axis=1) / joint.sum())
+    np.testing.assert_allclose(seen.cells(MODELS), joint.sum(axis=0) / joint.sum())
+
+
+def test_trust_that_was_lost_comes_back() -> None:
+    start = Whereabouts.start(MODELS, np.array([1.0, 0.0]))
+    there = start.arrive(MODELS, 0)  # one model says cell 0, the other cell 1
+    seen = there.observe(MODELS, np.array([1.0, 0.0]))
+    assert seen.trust.tolist() == [1.0, 0.0]
+    for step in range(1, 3):
+        seen = seen.arrive(MODELS, step)
+    lost = 0.98**2
+    np.testing.assert_allclose(seen.trust, [(1 + lost) / 2, (1 - lost) / 2])
+    np.testing.assert_allclose(seen.cells(MODELS), [seen.trust[0], seen.trust[1]])
+
+
+def test_a_release_that_no_model_allows_changes_nothing() -> None:
+    start = Whereabouts.start(MODELS, np.array([1.0, 0.0]))
+    seen = start.observe(MODELS, np.array([0.0, 1.0]))
+    assert seen.trust.tolist() == [0.5, 0.5]
+    np.testing.assert_array_equal(seen.by_model, start.by_model)
 
 
 def test_a_model_under_which_a_release_is_impossible_learns_nothing() -> None:

@@ -34,7 +34,7 @@ from priste.stream.public_state import PublicState
 from priste.stream.watched import Watched
 from priste.stream.whereabouts import Whereabouts
 
-FORMAT = 2
+FORMAT = 3
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -60,7 +60,7 @@ def load_state(
 
 def arrays_of(state: PublicState, parts: Parts, notes: Mapping[str, Any]) -> Arrays:
     """Return everything that a state holds as arrays by name, its description among them."""
-    arrays: Arrays = {}
+    arrays: Arrays = {"trust": state.whereabouts.trust}
     for m, belief in enumerate(state.whereabouts.by_model):
         arrays[f"whereabouts {m}"] = belief
     for m, beliefs in enumerate(state.beliefs):
@@ -109,8 +109,10 @@ def state_of(
             _beliefs(mobility, arrays, f"beliefs {m}", max(step, 0), _number(meta["distances"][m]))
             for m, mobility in enumerate(parts.mobilities)
         )
+        _check(arrays, "trust", (len(parts.mobilities),))
         for m, mobility in enumerate(parts.mobilities):
             _check(arrays, f"whereabouts {m}", (mobility.n_states,))
+        known = tuple(arrays[f"whereabouts {m}"] for m in range(len(parts.mobilities)))
         watched = tuple(
             _watched(entry, arrays, f"event {i}", models, len(parts.mobilities))
             for i, entry in enumerate(meta["watched"])
@@ -121,7 +123,7 @@ def state_of(
             parts.prior,
             _number(meta["eta"]),
             beliefs,
-            Whereabouts(tuple(arrays[f"whereabouts {m}"] for m in range(len(parts.mobilities)))),
+            Whereabouts(known, arrays["trust"]),
             watched,
             tuple(map(_settled, meta["settled"])),
             step,
