@@ -65,6 +65,12 @@ def test_a_step_gets_its_share_of_what_is_planned_with(spending: Spending, epsil
     assert protection.event is EVENT
 
 
+def test_a_step_may_always_use_a_tenth_of_what_is_left() -> None:
+    epsilon = 1.5 * SPENT  # in proportion there would be less than what is spent
+    (protection,) = rationed(after_two_releases(epsilon), "proportional").protections
+    assert protection.epsilon == pytest.approx(SPENT + 0.1 * (0.98 * epsilon - SPENT), rel=1e-9)
+
+
 @pytest.mark.parametrize("spending", ["all", "proportional", "rolling"])
 def test_once_the_event_has_ended_all_that_is_left_may_be_used(spending: Spending) -> None:
     now = after_two_releases(1.0)

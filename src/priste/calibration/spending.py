@@ -9,8 +9,8 @@ from priste.protection import Protect
 from priste.worst_case import GUARD, worst_case
 
 Spending = Literal["all", "proportional", "rolling"]
-"""All of ε at every step; in proportion to the time until the event's last step; or at each step
-an equal part of what is left, over the steps until then."""
+"""All of ε at every step; in proportion to the time until the event's last step, and always a
+tenth of what is left; or at each step an equal part of what is left, over the steps until then."""
 
 RESERVE = 0.02
 """The share of ε that is not planned with.
@@ -18,6 +18,7 @@ RESERVE = 0.02
 Where the odds have moved as far as they may, every output must leave them exactly there, which no
 rounded numbers can do. From this reserve each step gets a little room above the loss so far."""
 
+_BREATH = 0.1  # of what is left: odds that may not rise cannot fall either, as their mean stays
 _ROOM = 1e-6  # of ε, per step: for ε of 0.01 and more the reserve lasts for 20,000 steps
 
 
@@ -40,7 +41,7 @@ def _rationed(
     ration = epsilon
     if spending == "proportional":
         gone = evidence.step - evidence.model.first + 1
-        ration = epsilon * gone / (gone + left)
+        ration = max(epsilon * gone / (gone + left), spent + _BREATH * (epsilon - spent))
     elif spending == "rolling":
         ration = spent + max(epsilon - spent, 0.0) / (left + 1)
     floor = spent + max(_ROOM * protection.epsilon, 10 * GUARD)
