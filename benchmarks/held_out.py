@@ -1,11 +1,11 @@
-"""What observers learn whose model of a person is not ours: `held_out=FOLDER[,FILE.json[,DAYS]]`.
+"""What observers with another model of a person learn: `held_out=FOLDER[,FILE[,DAYS[,DRAWS]]]`.
 
 For each person of Geolife in the folder, models are learned from the first 60 % of the days. Of the
 later days some are protected (ε = 1, the options that are the default), about three secrets each:
 having been, in the six hours with most fixes, at the most visited cell, at one visited on two to
 six days, and at one never visited. Observers have learned other habits, none of them in the set:
 from later days, from all other days, with other smoothings and bases, by the hour, of order 2.
-Their loss is the largest change of their odds at any step.
+Their loss is the largest change of their odds at any step. Each day is protected DRAWS times.
 """
 
 import json
@@ -77,12 +77,11 @@ WAYS = {
 def main() -> None:
     words = [word.partition("=")[2] for word in sys.argv if word.startswith("held_out=")]
     if not words:
-        print("Held out: skipped; say where people's folders are, held_out=FOLDER[,FILE[,DAYS]]")
+        print("Held out: skipped; say where people's folders are: held_out=FOLDER")
         return
-    folder, file, days = (words[0].split(",") + ["", ""])[:3]
-    jobs = [
-        (person, name, int(days or 5)) for name in WAYS for person in sorted(Path(folder).iterdir())
-    ]
+    folder, file, days, draws = (words[0].split(",") + [""] * 3)[:4]
+    people = sorted(Path(folder).iterdir())
+    jobs = [(person, name, int(days or 5), int(draws or 1)) for name in WAYS for person in people]
     print("Held out: what observers with other habits in mind learn")
     with ProcessPoolExecutor(2) as pool:
         found = [case for cases in pool.map(_measured, jobs) for case in cases]
@@ -131,14 +130,19 @@ def ratio_of(cases: Sequence[dict[str, Any]], secret: str) -> float:
     return float(sum(c["error"] for c in chosen) / sum(c["noise"] for c in chosen))
 
 
-def _measured(job: tuple[Path, str, int]) -> list[dict[str, Any]]:
-    folder, name, n_days = job
+def _measured(job: tuple[Path, str, int, int]) -> list[dict[str, Any]]:
+    folder, name, n_days, n_draws = job
     warnings.simplefilter("ignore")
     person = Person.of(folder)
     model = person.model(WAYS[name].habits)
     return [
-        {"person": folder.name, "way": name, **person.protected(model, WAYS[name], secret, day)}
+        {
+            "person": folder.name,
+            "way": name,
+            **person.protected(model, WAYS[name], secret, day, draw),
+        }
         for day in person.chosen(n_days)
+        for draw in range(n_draws)
         for secret in SECRETS
     ]
 
@@ -201,7 +205,9 @@ class Person:
         choice = rare if secret == "visited rarely" else (visits == 0) & near
         return int(np.random.default_rng(day).choice(np.flatnonzero(choice)))
 
-    def protected(self, model: Model, way: Way, secret: str, day: int) -> dict[str, Any]:
+    def protected(
+        self, model: Model, way: Way, secret: str, day: int, draw: int = 0
+    ) -> dict[str, Any]:
         """Protect one day about one secret; return errors, losses and time."""
         cells, cell = self.days[day], self.cell(secret, day)
         event = presence([cell], steps=self.window)
@@ -211,7 +217,7 @@ class Person:
             Protect(event, EPSILON, sides=way.sides),
             prior=Adversary().prior(model.mobility),
             calibration=way.calibration,
-            seed=day,
+            seed=day + 1000 * draw,
         )
         distances, emission = self.place.grid.distances, self.mechanism.emission()
         last = max(t for t, there in enumerate(cells) if there is not None)

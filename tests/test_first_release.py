@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from benchmarks.first_release import first_bound
+
 from priste import (
     AnyPrior,
     Grid,
