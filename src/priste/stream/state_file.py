@@ -112,7 +112,7 @@ def state_of(
         _check(arrays, "trust", (len(parts.mobilities),))
         for m, mobility in enumerate(parts.mobilities):
             _check(arrays, f"whereabouts {m}", (mobility.n_states,))
-        known = tuple(arrays[f"whereabouts {m}"] for m in range(len(parts.mobilities)))
+        by_model = tuple(arrays[f"whereabouts {m}"] for m in range(len(parts.mobilities)))
         watched = tuple(
             _watched(entry, arrays, f"event {i}", models, len(parts.mobilities))
             for i, entry in enumerate(meta["watched"])
@@ -123,7 +123,7 @@ def state_of(
             parts.prior,
             _number(meta["eta"]),
             beliefs,
-            Whereabouts(known, arrays["trust"]),
+            Whereabouts(by_model, arrays["trust"]),
             watched,
             tuple(map(_settled, meta["settled"])),
             step,

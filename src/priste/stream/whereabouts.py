@@ -44,9 +44,9 @@ class Whereabouts:
         seen, trust = [], np.empty(len(self.trust))
         for m, (belief, mobility) in enumerate(zip(self.by_model, mobilities, strict=True)):
             joint = belief * column[mobility.cell_of_state]
-            total = float(joint.sum())
-            seen.append(joint / total if total > 0 else belief)
-            trust[m] = self.trust[m] * total
+            likelihood = float(joint.sum())
+            seen.append(joint / likelihood if likelihood > 0 else belief)
+            trust[m] = self.trust[m] * likelihood
         total = float(trust.sum())
         return Whereabouts(tuple(seen), trust / total if total > 0 else self.trust)
 
