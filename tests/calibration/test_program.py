@@ -151,6 +151,13 @@ def test_what_is_too_small_for_the_solver_makes_a_cut_no_weaker() -> None:
     assert _without_dust(cut).tolist() == [1.0, -1.0, 1e-12, 0.0, 1e-12, -1e-12, 0.0]
 
 
+def test_costs_that_are_no_numbers_end_the_search() -> None:
+    program = Program(np.full((2, 3), np.nan), time_limit=10.0)
+    program.allow(np.eye(2, 3, dtype=bool))
+    with pytest.raises(SolverError):
+        program.solve()
+
+
 def test_a_program_without_a_solution_says_so() -> None:
     program = Program(np.ones((2, 2)), time_limit=10.0)
     program.allow(np.ones((2, 2), dtype=bool))

@@ -16,6 +16,7 @@ from priste import (
 )
 from priste.calibration import Situation
 from priste.calibration.spending import Spending, rationed
+from priste.evidence import EventModel, Evidence
 from priste.worst_case import worst_case
 from tests.oracles import joint_by_enumeration, rising_loss_over_edges
 
@@ -63,6 +64,20 @@ def test_a_step_gets_its_share_of_what_is_planned_with(spending: Spending, epsil
     (protection,) = rationed(after_two_releases(epsilon), spending).protections
     assert protection.epsilon == pytest.approx(share, rel=1e-9)
     assert protection.event is EVENT
+
+
+def test_what_is_held_back_is_never_planned_with() -> None:
+    (protection,) = rationed(after_two_releases(10 * SPENT), "all", margin=0.3).protections
+    assert protection.epsilon == pytest.approx(7 * SPENT, rel=1e-9)
+
+
+def test_the_share_of_an_event_that_is_tracked_late_counts_from_there() -> None:
+    now = after_two_releases(1.0)
+    late = EventModel(presence({0}, [8]), MOBILITY, first=6)
+    evidence = Evidence.start(late, AnyPrior())
+    later = Situation(now.mechanism, now.protections, (evidence,), now.belief)
+    (protection,) = rationed(later, "proportional").protections
+    assert protection.epsilon == pytest.approx(0.98 / 3, rel=1e-9)  # the first of steps 6 to 8
 
 
 def test_a_step_may_always_use_a_tenth_of_what_is_left() -> None:

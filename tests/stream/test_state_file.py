@@ -116,6 +116,8 @@ def test_what_is_saved_goes_on_to_the_bit_from_every_step(
             untouched.skip()
             stopped.skip()
         assert seen(stopped, cell) == seen(untouched, cell)
+        trusted = [guard.state.whereabouts.trust.tobytes() for guard in (stopped, untouched)]
+        assert trusted[0] == trusted[1]
         states |= {entry.state for entry in stopped.account()}
     assert "live" in states
     if calibration.is_guarantee:
@@ -219,6 +221,10 @@ def test_a_damaged_or_foreign_state_is_refused_in_words(tmp_path: Path) -> None:
         ("whereabouts 0", np.ones(5)),
         ("trust", np.ones(2)),
         ("trust", np.full(1, np.nan)),
+        ("trust", np.zeros(1)),
+        ("trust", np.full(1, 1.7e308)),
+        ("whereabouts 0", np.zeros(4)),
+        ("whereabouts 0", np.full(4, 0.2)),
         ("meta", np.frombuffer(b"[1]", dtype=np.uint8)),
         ("meta", np.frombuffer(b"{}", dtype=np.uint8)),
     ):
@@ -268,11 +274,12 @@ def test_a_failed_save_leaves_the_last_state(
     assert [file.name for file in tmp_path.iterdir()] == ["state"]
 
 
+@pytest.mark.parametrize("models", [HOURS, TWO])
 def test_nothing_in_a_state_depends_on_the_true_cells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    models: Mobility | Sequence[Mobility], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two people with the same releases leave the same file."""
-    guards = [Protector(HOURS, NOISE, SOON, calibration=EveryOutput()) for _ in range(2)]
+    guards = [Protector(models, NOISE, SOON, calibration=EveryOutput()) for _ in range(2)]
     for guard, cells in zip(guards, ([0, 1, 2, 3], [3, 3, 0, 1]), strict=True):
         monkeypatch.setattr(guard._randomness, "draw", lambda _: 1)
         for cell in cells:

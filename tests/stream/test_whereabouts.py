@@ -20,6 +20,20 @@ def test_models_count_as_far_as_they_foretold_the_releases() -> None:
     np.testing.assert_allclose(seen.cells(MODELS), joint.sum(axis=0) / joint.sum())
 
 
+def test_trust_is_carried_from_release_to_release() -> None:
+    columns = np.array([[1.0, 0.2], [0.9, 0.3]])
+    seen = Whereabouts.start(MODELS, None)
+    for column in columns:
+        seen = seen.observe(MODELS, column)
+    np.testing.assert_allclose(seen.trust, [0.5, 0.5])  # both said the same so far
+    expected = 0.98 * seen.trust + 0.01
+    seen = seen.arrive(MODELS, 0)
+    for column in columns:
+        expected = expected * [belief @ column for belief in seen.by_model]
+        seen = seen.observe(MODELS, column)
+    np.testing.assert_allclose(seen.trust, expected / expected.sum())
+
+
 def test_trust_that_was_lost_comes_back() -> None:
     start = Whereabouts.start(MODELS, np.array([1.0, 0.0]))
     there = start.arrive(MODELS, 0)  # one model says cell 0, the other cell 1

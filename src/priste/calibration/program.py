@@ -208,6 +208,8 @@ class Program:
             best_of_row = reduced.min(axis=1)
             possible_gain = -float(np.minimum(best_of_row, 0.0).sum())
             self.bound = self.objective - possible_gain
+            if not math.isfinite(self.bound):
+                raise SolverError("costs or prices are not finite")
             if possible_gain <= self._near_enough * self.objective + _TOLERANCE * self._largest:
                 break
             gaining = np.flatnonzero(best_of_row < 0)

@@ -109,9 +109,9 @@ def state_of(
             _beliefs(mobility, arrays, f"beliefs {m}", max(step, 0), _number(meta["distances"][m]))
             for m, mobility in enumerate(parts.mobilities)
         )
-        _check(arrays, "trust", (len(parts.mobilities),))
+        _check_distribution(arrays, "trust", len(parts.mobilities))
         for m, mobility in enumerate(parts.mobilities):
-            _check(arrays, f"whereabouts {m}", (mobility.n_states,))
+            _check_distribution(arrays, f"whereabouts {m}", mobility.n_states)
         by_model = tuple(arrays[f"whereabouts {m}"] for m in range(len(parts.mobilities)))
         watched = tuple(
             _watched(entry, arrays, f"event {i}", models, len(parts.mobilities))
@@ -137,11 +137,20 @@ def state_of(
 
 def _check(arrays: Arrays, name: str, shape: tuple[int, ...], dtype: type = np.float64) -> None:
     """Refuse an array that is not there, of another shape, or with numbers that are not weights."""
+    if name not in arrays:
+        raise StreamFileError(f"it has no {name!r}")
     array = arrays[name]
     if array.dtype != dtype or array.shape != shape:
         raise StreamFileError(f"its {name!r} is {array.dtype} of shape {array.shape}")
     if dtype is np.float64 and not ((array >= 0) & (array < np.inf)).all():
         raise StreamFileError(f"its {name!r} has numbers that are not weights")
+
+
+def _check_distribution(arrays: Arrays, name: str, length: int) -> None:
+    """Refuse an array that is not a distribution over so many."""
+    _check(arrays, name, (length,))
+    if not abs(arrays[name].sum() - 1) < 1e-9:
+        raise StreamFileError(f"its {name!r} does not sum to one")
 
 
 def _whole(value: object, least: int = 0) -> int:
