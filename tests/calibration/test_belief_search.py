@@ -28,10 +28,11 @@ from priste.calibration import search as search_module
 from priste.calibration.belief_cuts import BeliefCuts
 from priste.calibration.belief_program import BeliefProgram
 from priste.calibration.belief_search import BeliefSearch, Found
-from priste.calibration.blocks import work_of_a_step
+from priste.calibration.blocks import Blocks, work_of_a_step
 from priste.calibration.broken_lines import BrokenLines
 from priste.calibration.effort import Effort
 from priste.calibration.interior import Interior
+from priste.calibration.own_blocks import OwnBlocks
 from priste.calibration.program import SolverError
 from priste.calibration.search import Search
 from priste.calibration.weighing import weights
@@ -93,6 +94,15 @@ def first_step(prior: Prior, mechanism: Mechanism = SILENT) -> Situation:
     return guard.beginning().arrive().situation()
 
 
+def second_step(prior: Prior) -> Situation:
+    """The step after a release that told next to nothing."""
+    guard = Protector(
+        MOBILITY, SILENT, Protect(EVENT, EPSILON), prior=prior, calibration=EveryOutput(), eta=0
+    )
+    state = guard.beginning().arrive().observe(np.linspace(0.5, 0.51, 12), None)
+    return state.arrive().situation()
+
+
 def largest_loss(emission: Array, prior: Prior, event: Event = EVENT) -> float:
     vertices = prior.vertices(GRID.n_cells)
     return largest_loss_of_a_first_release(event, MOBILITY.transition(0), vertices, emission)
@@ -149,7 +159,7 @@ def test_with_all_cells_it_comes_near_the_search_by_a_solver(
     plan = search._planned(found)
     assert exact.bound <= plan.expected_loss <= exact.expected_loss * 1.03
     assert plan.bound <= exact.expected_loss
-    assert by_cuts or found.least == pytest.approx(exact.expected_loss, rel=0.02)
+    assert by_cuts or found.least == pytest.approx(exact.expected_loss, rel=0.04)
 
 
 def program(outputs: list[int], possible: list[int]) -> BeliefProgram:
@@ -209,7 +219,7 @@ def test_a_group_never_mixes_those_who_speak_for_the_event_and_others() -> None:
 def test_cuts_serve_where_what_they_lead_to_needs_little_mending(
     by_cuts: bool, solved: list[Found]
 ) -> None:
-    search = belief_search(first_step(PRIORS[0]))
+    search = belief_search(second_step(PRIORS[0]))
     assert search.plan() is not None
     kinds = [type(found.conditions) for found in solved]
     assert kinds == ([BeliefCuts] * 2 if by_cuts else [BeliefCuts, BrokenLines, BrokenLines])
@@ -221,7 +231,7 @@ def test_where_mending_is_bearable_the_better_of_two_looks_serves(
 ) -> None:
     monkeypatch.setattr(belief_search_module, "_CHEAP", 0.0)
     monkeypatch.setattr(belief_search_module, "_BEARABLE", 1e9)
-    search = belief_search(first_step(PRIORS[0]))
+    search = belief_search(second_step(PRIORS[0]))
     solve = search._solve
     loss = solve(*search._small).loss
     solved.clear()
@@ -250,7 +260,7 @@ def test_where_cuts_do_not_suffice_after_all_lines_serve(
 ) -> None:
     monkeypatch.setattr(belief_search_module, "_CHEAP", 1e9)
     monkeypatch.setattr(belief_search_module, "_BEARABLE", 0.0)
-    plan = belief_search(first_step(PRIORS[0])).plan()
+    plan = belief_search(second_step(PRIORS[0])).plan()
     assert [type(found.conditions) for found in solved] == [BeliefCuts] * 2 + [BrokenLines] * 2
     assert plan is not None
     assert plan.expected_loss <= min(found.loss for found in solved) * (1 + 1e-9)
@@ -303,7 +313,7 @@ def test_a_first_look_is_enough_where_nothing_can_be_told(
     monkeypatch: pytest.MonkeyPatch, solved: list[Found]
 ) -> None:
     monkeypatch.setattr(belief_search_module, "_HOPELESS", 0.0)
-    OptimalRemap(GRID.distances).plan(first_step(PRIORS[1]))
+    OptimalRemap(GRID.distances).plan(first_step(PRIORS[1], NOISY))
     assert [len(found.outputs) for found in solved] == [4, 4]  # by cuts and by lines
 
 
@@ -350,12 +360,12 @@ def test_a_search_that_is_too_much_work_ends_and_says_so(
         return step(program)
 
     monkeypatch.setattr(Interior, "step", noted)
-    usual = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+    usual = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0], NOISY))
     rounds = [steps.count(program) for program in dict.fromkeys(steps)]
     assert usual.remark == ""
     monkeypatch.setattr(belief_search_module, "_MOST_WORK", 1e9)  # two rounds
     steps.clear()
-    plan = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0]))
+    plan = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0], NOISY))
     assert [steps.count(program) for program in dict.fromkeys(steps)] == [2, 2, 2]
     assert min(rounds) > 2
     assert planned[1] is not None
@@ -381,7 +391,7 @@ def test_what_has_settled_is_near_though_prices_do_not_prove_it(
 def test_the_work_of_a_round_limits_outputs_and_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(belief_search_module, "_OUTPUTS", (2, 4, 8, 12))
     monkeypatch.setattr(belief_search_module, "_GROUPS", (6, 9, 12))
-    search = belief_search(first_step(PRIORS[0]))
+    search = belief_search(first_step(PRIORS[0], NOISY))
     rough = search._solve(search.ranked[:4], 8, 0.15)
     tight = np.mean([len(lines) for lines in rough.tight])
     sizes = []
@@ -393,6 +403,27 @@ def test_the_work_of_a_round_limits_outputs_and_groups(monkeypatch: pytest.Monke
         assert limit == 0.0 or work_of_a_step(*size, lines) <= limit
     assert sizes[0] == (2, 6)  # the least, where everything is too much
     assert sizes[0] < sizes[1] < sizes[2] == (12, 12)
+
+
+def test_first_releases_without_noise_have_lines_with_entries_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, solved: list[Found]
+) -> None:
+    """They serve at once, and leave room for more groups."""
+    monkeypatch.setattr(belief_search_module, "_GROUPS", (6, 9))
+    monkeypatch.setattr(belief_search_module, "_ANY_GROUPS", (6, 9, 12))
+    for mechanism, has_own, n_groups in ((SILENT, True, 12), (NOISY, False, 9)):
+        solved.clear()
+        search = belief_search(first_step(PRIORS[0], mechanism))
+        assert search.lines.has_own_entries == has_own
+        assert search.plan() is not None
+        lines = [found.conditions for found in solved if isinstance(found.conditions, BrokenLines)]
+        assert isinstance(lines[0].blocks_of(3), OwnBlocks if has_own else Blocks)
+        assert (len(lines) == len(solved)) == has_own
+        rough = search._solve(*search._small)
+        assert search._sizes(rough, 0.13)[1] == n_groups
+    monkeypatch.setattr(belief_search_module, "_WORK_BY_OWN", 0.0)
+    search = belief_search(first_step(PRIORS[0]))
+    assert search._sizes(search._solve(*search._small), 0.13) == (4, 6)
 
 
 def test_a_first_look_serves_where_the_rest_fails(

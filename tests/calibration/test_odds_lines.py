@@ -15,6 +15,8 @@ from priste.calibration import odds_lines
 from priste.calibration.bounds import Bound
 from priste.calibration.odds_lines import OddsLines, Side
 from priste.checks import Array
+from tests.calibration.test_own_blocks import written_out
+from tests.calibration.test_own_entries import random_vertices
 from tests.oracles import condition_over_all_pairs
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -305,3 +307,29 @@ def test_vertices_are_alike_whose_users_are_in_the_same_places() -> None:
         assert vertex in others
         assert set(others // grid.n_cells) == {side}
         assert (grid.distances[cell, others % grid.n_cells] < 3).all()
+
+
+@settings(max_examples=60)
+@given(SEEDS, st.booleans())
+def test_lines_with_entries_of_their_own_are_the_same_lines(seed: int, common: bool) -> None:
+    random = np.random.default_rng(seed)
+    true, false = random_vertices(seed, common=common)
+    a, not_a = true.sum(axis=1), false.sum(axis=1)
+    lines = OddsLines([Bound(a, not_a, true, false, math.exp(random.uniform(0.05, 1.5)), True)])
+    every = np.arange(lines.n_lines + len(lines.falls))
+    rebuilt = written_out(lines.rows_of_own(every), lines.shared)
+    np.testing.assert_allclose(rebuilt, lines.rows(every), rtol=1e-7, atol=1e-11)
+
+
+def test_lines_without_such_entries_share_no_rows() -> None:
+    true, false = np.random.default_rng(1).random((2, 9, 7))
+    bound = Bound(true.sum(axis=1), false.sum(axis=1), true, false, 2.0, True)
+    assert len(OddsLines([bound]).shared) == 0
+
+
+def test_many_promises_share_too_much() -> None:
+    true, false = random_vertices(1, common=True)
+    bound = Bound(true.sum(axis=1), false.sum(axis=1), true, false, 2.0, True)
+    assert OddsLines([bound]).has_own_entries
+    assert not OddsLines([bound] * 20).has_own_entries
+    assert len(OddsLines([bound] * 20).shared) == 0

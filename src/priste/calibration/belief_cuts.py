@@ -24,6 +24,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from priste.calibration.blocks import Blocks, work_of_a_step
 from priste.calibration.interior import Interior
 from priste.calibration.odds_lines import Side, log_odds, pairs_of
 from priste.checks import Array
@@ -85,6 +86,16 @@ class BeliefCuts:
     def always(self) -> Index:
         """The cuts that all columns begin with: of beliefs in the middle."""
         return np.arange(len(self.sides))
+
+    def blocks_of(self, n_columns: int) -> Blocks:
+        """Return the blocks of some columns for cuts."""
+        n_rows = self.sides[0].true.shape[1]
+        return Blocks(n_columns, n_rows, n_rows)
+
+    @staticmethod
+    def work_of_a_step(n_columns: int, size: int, n_cuts: float) -> float:
+        """Return how much work a step is with so many cuts for each column."""
+        return work_of_a_step(n_columns, size, n_cuts)
 
     def rows(self, cuts: Index) -> Array:
         """Return cuts as rows over the entries of a column."""

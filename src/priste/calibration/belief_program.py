@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priste.calibration.belief_cuts import BeliefCuts
-from priste.calibration.blocks import work_of_a_step
 from priste.calibration.bounds import Bound
 from priste.calibration.broken_lines import BrokenLines
 from priste.calibration.finish import repaired
@@ -49,7 +48,11 @@ class BeliefProgram:
         self.one_answer, self._answer = float(totals.min()), int(totals.argmin())
         self.scale = self.one_answer or 1.0
         self.interior = Interior(
-            self.cost[:, outputs] / self.scale, conditions.mus, conditions.rows, conditions.slack
+            self.cost[:, outputs] / self.scale,
+            conditions.mus,
+            conditions.rows,
+            conditions.slack,
+            conditions.blocks_of(len(outputs)),
         )
         self.interior.add_to_all(conditions.always)
         if first:
@@ -107,8 +110,9 @@ class BeliefProgram:
     @property
     def work(self) -> float:
         """How much work a step is."""
-        per_column = len(self.interior.given.line) / len(self.outputs)
-        return work_of_a_step(len(self.outputs), self.interior.x.shape[1], per_column)
+        n_columns, size = self.interior.x.shape
+        per_column = len(self.interior.given.line) / n_columns
+        return self.conditions.work_of_a_step(n_columns, size, per_column)
 
     def tight(self) -> list[Index]:
         """Return the lines that hold each column back."""

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from priste.calibration.belief_cuts import BeliefCuts
 from priste.calibration.belief_program import BeliefProgram, Conditions
-from priste.calibration.blocks import work_of_a_step
 from priste.calibration.bounds import Bound
 from priste.calibration.broken_lines import BrokenLines
 from priste.calibration.calibration import CertifiedPlan, Situation
@@ -38,6 +37,7 @@ _OUTPUTS = (24, 32, 48, 64, 96, 128, 160, 200, 240)  # that may serve
 MOST_OUTPUTS = _OUTPUTS[-1]
 """How many cells may serve as outputs."""
 _GROUPS = (140, 170, 200, 240, 280)  # of signals that there may be
+_ANY_GROUPS = (*_GROUPS, 340, 400)  # and where lines have entries of their own
 _OF_OUTPUTS = 0.65  # of how far outputs are from those who tell the truth: what that costs
 _OF_GROUPS = 0.1  # of how wide groups of signals are, for all: what that costs
 _AFFORDABLE = 48  # outputs that any search can have
@@ -52,6 +52,7 @@ _TOO_STRICT = 1.05  # a bound above one answer for all, as a factor: its lines c
 _FIRST_SHARE, _SHARE = 0.3, 0.8  # of the time that is given: when a first look ends, and the other
 _SPEAKING = 2.0  # how much more it matters who speaks for an event than where the user is
 _WORK = 4e9  # that a round may be, as `work_of_a_step` counts
+_WORK_BY_OWN = 3e9  # where lines have entries of their own, which takes more rounds
 _MOST_WORK = 1.15e11  # that all rounds may be
 _CELLS = 400  # on a larger map all rounds may be as much more
 _LINES = 0.13  # that there will be for each tight one of a first look, times the root of groups
@@ -163,7 +164,7 @@ class BeliefSearch:
 
     def _look_by_cuts(self) -> Found | None:
         """Return what a first look finds by cuts, if there is something to keep and to gain."""
-        if not self.lines.sides:
+        if not self.lines.sides or self.lines.has_own_entries:  # which each have their say
             return None
         try:
             look = self._solve(*self._small, share=_FIRST_SHARE, by_cuts=True)
@@ -177,8 +178,11 @@ class BeliefSearch:
         Both serve those who tell the truth; smaller groups serve those who must not, too. There are
         more lines than were tight in a first look, the more so the more groups there are.
         """
-        tight = float(np.mean([len(tight) for tight in rough.tight]))
-        n_mus = len(rough.conditions.mus)
+        tight = per_tight * float(np.mean([len(tight) for tight in rough.tight]))
+        work, n_mus = rough.conditions.work_of_a_step, len(rough.conditions.mus)
+        n_groups, most = (
+            (_ANY_GROUPS, _WORK_BY_OWN) if self.lines.has_own_entries else (_GROUPS, _WORK)
+        )
         far = self.losses[:, rough.outputs]
         nearest = np.arange(len(far)), far.argmin(axis=1)
         truthful = float(self.weights @ (self.emission @ rough.remap)[nearest])
@@ -187,12 +191,12 @@ class BeliefSearch:
             n: _OF_OUTPUTS * truthful * (self.cost[:, self.ranked[:n]].min(axis=1).sum() - best)
             for n in _OUTPUTS
         }
-        by_groups = {n: (_OF_GROUPS + truthful) * self._width(n) for n in _GROUPS}
+        by_groups = {n: (_OF_GROUPS + truthful) * self._width(n) for n in n_groups}
         costs = {
             (size, groups): by_outputs[size] + by_groups[groups]
             for size in _OUTPUTS
-            for groups in _GROUPS
-            if work_of_a_step(size, groups + n_mus, per_tight * tight * math.sqrt(groups)) <= _WORK
+            for groups in n_groups
+            if work(size, groups + n_mus, tight * math.sqrt(groups)) <= most
         }
         return min(costs, key=lambda pair: costs[pair], default=(_OUTPUTS[0], _GROUPS[0]))
 

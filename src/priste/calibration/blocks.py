@@ -63,6 +63,22 @@ class Blocks:
         self._known: list[_Batch] = []  # batches, empty until they are needed
         self._room: Array | None = None  # to work in
 
+    @property
+    def width(self) -> int:
+        """How many numbers a line is."""
+        return self.shape[1]
+
+    @staticmethod
+    def scaled(h: Array, scale: Array) -> Array:
+        """Return lines times numbers."""
+        return np.asarray(h * scale[:, None])
+
+    @staticmethod
+    def values(h: Array, column: Index, x: Array) -> tuple[Array, Array]:
+        """Return lines at the entries of columns, and the sums of the sizes of what they add up."""
+        here = x[column]
+        return np.einsum("ij,ij->i", h, here), np.einsum("ij,ij->i", np.abs(h), here)
+
     def give(self, column: Index, h: Array) -> None:
         """Go on with other lines: whose each is, column by column, and the lines as rows."""
         self._h, self._ends = h, np.searchsorted(column, np.arange(self.shape[0] + 1))

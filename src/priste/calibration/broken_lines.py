@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from priste.calibration import blocks, own_blocks
 from priste.calibration.interior import Interior
 from priste.calibration.odds_lines import OddsLines
 from priste.checks import Array
@@ -20,6 +21,7 @@ Index = NDArray[np.intp]
 _BROKEN = 1e-3  # how far lines must be broken to be added, relative
 _AT_FIRST = (-0.1, 20)  # columns begin with lines that they nearly break, and as many
 _MORE = 15  # lines that a column is given at a time later
+_MORE_OF_OWN = 40  # and where they have entries of their own, and cost little
 _MANY_MORE = 60  # and to become certain that nothing can be gained
 _AT_ONCE = 32  # columns
 
@@ -36,8 +38,22 @@ class BrokenLines:
 
     def __init__(self, lines: OddsLines, whole: OddsLines, alike: Sequence[Index]) -> None:
         self._lines, self._whole, self._alike = lines, whole, alike
-        self.mus, self.rows, self.always = lines.middle(), lines.rows, lines.falls
-        self.n_lines = lines.n_lines
+        self.mus, self.always, self.n_lines = lines.middle(), lines.falls, lines.n_lines
+        self._shared = lines.shared
+        self.rows = lines.rows_of_own if lines.has_own_entries else lines.rows
+
+    def blocks_of(self, n_columns: int) -> blocks.Blocks | own_blocks.OwnBlocks:
+        """Return the blocks of some columns for such lines."""
+        n_rows = self._lines.n_rows
+        if self._lines.has_own_entries:
+            return own_blocks.OwnBlocks(n_columns, self._shared, n_rows)
+        return blocks.Blocks(n_columns, n_rows + self._lines.n_mus, n_rows)
+
+    def work_of_a_step(self, n_columns: int, size: int, n_lines: float) -> float:
+        """Return how much work a step is with so many lines for each column."""
+        if self._lines.has_own_entries:
+            return own_blocks.work_of_a_step(n_columns, size, len(self._shared))
+        return blocks.work_of_a_step(n_columns, size, n_lines)
 
     def add_first(self, program: Interior) -> None:
         """Give each column lines that it nearly breaks."""
@@ -45,7 +61,8 @@ class BrokenLines:
 
     def add_broken(self, program: Interior, *, many: bool = False) -> None:
         """Give each column the lines that it breaks most."""
-        self._add(program, _BROKEN, _MANY_MORE if many else _MORE)
+        more = _MORE_OF_OWN if self._lines.has_own_entries else _MORE
+        self._add(program, _BROKEN, _MANY_MORE if many else more)
 
     def _add(self, program: Interior, least: float, most: int) -> None:
         """Give each column lines that it breaks by more than `least`, at most so many.

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priste.calibration.blocks import Blocks, half_of_inverse
+from priste.calibration.own_blocks import OwnBlocks
 from priste.calibration.program import SolverError
 from priste.checks import Array
 
@@ -80,13 +81,19 @@ class _Direction(NamedTuple):
 class Interior:
     """The program with the lines that its columns have so far.
 
-    `rows_of` returns lines as rows over a column's entries and its numbers μ. The program begins
-    with equal entries, and with `mus` as the numbers that go with a column of ones. Lines that are
-    broken start with a `slack` that is at most this, relative to their sizes.
+    `rows_of` returns lines as rows over a column's entries and its numbers μ, or as `blocks` has
+    them. The program begins with equal entries, and with `mus` as the numbers that go with a column
+    of ones. Lines that are broken start with a `slack` that is at most this, relative to their
+    sizes.
     """
 
     def __init__(
-        self, cost: Array, mus: Array, rows_of: Callable[[Index], Array], slack: float = 0.02
+        self,
+        cost: Array,
+        mus: Array,
+        rows_of: Callable[[Index], Array],
+        slack: float = 0.02,
+        blocks: Blocks | OwnBlocks | None = None,
     ) -> None:
         self.n_rows, self.n_columns = cost.shape
         self._rows_of, self._slack = rows_of, slack
@@ -94,14 +101,14 @@ class Interior:
         self.row_prices = np.zeros(self.n_rows)
         self.centrality = share * float(cost.mean()) / 2
         self._ones = np.append(np.ones(self.n_rows), mus)
-        size = len(self._ones)
         self.x = np.tile(share * self._ones, (self.n_columns, 1))
         self.z = self.centrality / self.x
         self.cost = np.zeros(self.x.shape)
         self.reprice(cost)
+        self._blocks = blocks or Blocks(self.n_columns, len(self._ones), self.n_rows)
         none, nothing = np.empty(0, dtype=np.intp), np.empty(0)
-        self.given = _Lines(none, none, nothing, np.empty((0, size)), nothing, nothing)
-        self._blocks = Blocks(self.n_columns, size, self.n_rows)
+        no_lines = np.empty((0, self._blocks.width))
+        self.given = _Lines(none, none, nothing, no_lines, nothing, nothing)
 
     def add(self, columns: Index, lines: Index) -> None:
         """Give columns lines, one each.
@@ -111,13 +118,11 @@ class Interior:
         order = np.argsort(columns, kind="stable")
         columns, lines = columns[order], lines[order]
         rows = self._rows_of(lines)
-        sizes = np.abs(rows)
-        room = -(rows @ self._ones) / (sizes @ self._ones)
-        scale = 1 / np.einsum("ij,ij->i", sizes, self.x[columns])
-        rows = rows * scale[:, None]
-        slack = np.maximum(
-            -np.einsum("ij,ij->i", rows, self.x[columns]), np.clip(room, _LEAST_SLACK, self._slack)
-        )
+        of_ones, all_of_ones = self._blocks.values(rows, np.zeros_like(columns), self._ones[None])
+        room = np.clip(-of_ones / all_of_ones, _LEAST_SLACK, self._slack)
+        scale = 1 / self._blocks.values(rows, columns, self.x)[1]
+        rows = self._blocks.scaled(rows, scale)
+        slack = np.maximum(-self._blocks.values(rows, columns, self.x)[0], room)
         more = _Lines(columns, lines, scale, rows, slack, self.centrality / slack)
         places = np.searchsorted(self.given.column, columns, side="right")
         pairs = zip(self.given, more, strict=True)

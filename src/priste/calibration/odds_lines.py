@@ -21,8 +21,9 @@ can reach.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -30,12 +31,14 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from priste.calibration.bounds import Bound
+from priste.calibration.own_entries import OwnEntries
 from priste.checks import Array
 
 _WIDTH = 0.3  # of an interval of odds, as a logarithm
 _MOST = 12  # intervals
 _ALIKE = 50  # one of so many vertices of a side is like another
 _ROUNDING = 1e-12  # relative
+_MOST_SHARED = 60  # rows that lines may share where vertices have entries of their own
 Index = NDArray[np.intp]
 
 
@@ -169,18 +172,66 @@ class OddsLines:
     def rows(self, lines: Index) -> Array:
         """Return lines as rows over the entries of a column and the numbers μ."""
         found = np.zeros((len(lines), self.n_rows + self.n_mus))
-        corner = np.searchsorted(self._first, lines, side="right") - 1
-        for c in np.unique(corner[lines < self.n_lines]).tolist():
-            here = np.flatnonzero((corner == c) & (lines < self.n_lines))
+        for c, here in self._by_corner(lines):
             i, mu, (one, sigma) = self._corners[c]
             side, v = self.sides[i], lines[here] - self._first[c]
             scale = 1 / self._scales[c][v]
             found[here, : self.n_rows] = (one * scale)[:, None] * side.true[v]
             found[here, : self.n_rows] -= (sigma * side.factor * scale)[:, None] * side.false[v]
             found[here, self.n_rows + mu] = self._slopes[c][v] * scale
+        self._fill_falls(lines, found[:, self.n_rows :])
+        return found
+
+    def _by_corner(self, lines: Index) -> Iterator[tuple[int, Index]]:
+        """Yield the corners that lines belong to, and which of the lines do."""
+        corner = np.searchsorted(self._first, lines, side="right") - 1
+        for c in np.unique(corner[lines < self.n_lines]).tolist():
+            yield c, np.flatnonzero((corner == c) & (lines < self.n_lines))
+
+    def _fill_falls(self, lines: Index, of_mus: Array) -> None:
+        """Fill in the factors of the numbers μ in lines that say that μ never rises."""
         for row in np.flatnonzero(lines >= self.n_lines).tolist():
             before, after = self._falls[lines[row] - self.n_lines]
-            found[row, self.n_rows + before], found[row, self.n_rows + after] = -1.0, 1.0
+            of_mus[row, before], of_mus[row, after] = -1.0, 1.0
+
+    @cached_property
+    def _own(self) -> list[OwnEntries]:
+        """The sides' vertices in parts, if each has an entry of its own; else none."""
+        found = [OwnEntries.of(side.true, side.false) for side in self.sides]
+        return [own for own in found if own is not None] if None not in found else []
+
+    @property
+    def has_own_entries(self) -> bool:
+        """Whether vertices have an entry of their own, are alike in all else, and share little."""
+        return bool(self._own) and 2 * len(self._own) + self.n_mus <= _MOST_SHARED
+
+    @property
+    def shared(self) -> Array:
+        """The rows that all lines share where vertices have entries of their own; else none.
+
+        They are what the vertices of each side have in common, and one for each number μ.
+        """
+        found = np.zeros((2 * len(self._own) + self.n_mus, self.n_rows + self.n_mus))
+        for i, own in enumerate(self._own):
+            found[2 * i : 2 * i + 2, : self.n_rows] = own.common_true, own.common_false
+        found[2 * len(self._own) :, self.n_rows :] = np.eye(self.n_mus)
+        return found if self.has_own_entries else found[:0]
+
+    def rows_of_own(self, lines: Index) -> Array:
+        """Return lines as `priste.calibration.own_blocks` has them."""
+        n_common = 2 * len(self._own)
+        found = np.zeros((len(lines), 2 + n_common + self.n_mus))
+        for c, here in self._by_corner(lines):
+            i, mu, (one, sigma) = self._corners[c]
+            own, v = self._own[i], lines[here] - self._first[c]
+            scale = 1 / self._scales[c][v]
+            true, false = one * scale, -sigma * self.sides[i].factor * scale
+            found[here, 0] = own.entry[v]
+            found[here, 1] = true * own.own_true[v] + false * own.own_false[v]
+            found[here, 2 + 2 * i] = true * own.scale[v]
+            found[here, 3 + 2 * i] = false * own.scale[v]
+            found[here, 2 + n_common + mu] = self._slopes[c][v] * scale
+        self._fill_falls(lines, found[:, 2 + n_common :])
         return found
 
     def excess(self, columns: Array, mus: Array) -> Array:
