@@ -43,16 +43,20 @@ def first_bound(situation: Situation, losses: Array) -> float:
     lines = _Lines(sides, len(losses))
     program, again = (lines.program(cost / scale) for _ in range(2))
     best = 0.0
-    with blas().limit(limits=1, user_api="blas"), suppress(SolverError):  # it cannot go nearer
-        for _ in range(ROUNDS):
-            program.add(*lines.broken(program))
-            program.step()
+    with blas().limit(limits=1, user_api="blas"):
+        with suppress(SolverError):  # it cannot go nearer
+            for _ in range(ROUNDS):
+                program.add(*lines.broken(program))
+                program.step()
+                if program.gap < _CLOSE / 10:
+                    break
         again.add(program.given.column, program.given.line)  # from the beginning prices settle
-        for _ in range(SETTLING):
-            again.step()
-            best = max(best, lines.bound(again, cost / scale))
-            if best > (1 - _CLOSE) * float((cost / scale * again.columns).sum()):
-                break
+        with suppress(SolverError):
+            for _ in range(SETTLING):
+                again.step()
+                best = max(best, lines.bound(again, cost / scale))
+                if best > (1 - _CLOSE) * float((cost / scale * again.columns).sum()):
+                    break
     return scale * best
 
 

@@ -78,7 +78,7 @@ def test_a_column_that_keeps_all_lines_keeps_the_promise(seed: int, both: bool) 
         assert keeps_promise(bound, column, bound.factor * (1 + 1e-9))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(SEEDS)
 def test_with_narrow_intervals_a_column_that_keeps_the_promise_keeps_all_lines(seed: int) -> None:
     bound = random_bound(seed)
