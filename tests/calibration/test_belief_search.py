@@ -410,7 +410,7 @@ def test_first_releases_without_noise_have_lines_with_entries_of_their_own(
 ) -> None:
     """They serve at once, and leave room for more groups."""
     monkeypatch.setattr(belief_search_module, "_GROUPS", (6, 9))
-    monkeypatch.setattr(belief_search_module, "_ANY_GROUPS", (6, 9, 12))
+    monkeypatch.setattr(belief_search_module, "_GROUPS_OF_OWN", (6, 9, 12))
     for mechanism, has_own, n_groups in ((SILENT, True, 12), (NOISY, False, 9)):
         solved.clear()
         search = belief_search(first_step(PRIORS[0], mechanism))
@@ -421,7 +421,7 @@ def test_first_releases_without_noise_have_lines_with_entries_of_their_own(
         assert (len(lines) == len(solved)) == has_own
         rough = search._solve(*search._small)
         assert search._sizes(rough, 0.13)[1] == n_groups
-    monkeypatch.setattr(belief_search_module, "_WORK_BY_OWN", 0.0)
+    monkeypatch.setattr(belief_search_module, "_WORK_OF_OWN", 0.0)
     search = belief_search(first_step(PRIORS[0]))
     assert search._sizes(search._solve(*search._small), 0.13) == (4, 6)
 

@@ -37,7 +37,7 @@ _OUTPUTS = (24, 32, 48, 64, 96, 128, 160, 200, 240)  # that may serve
 MOST_OUTPUTS = _OUTPUTS[-1]
 """How many cells may serve as outputs."""
 _GROUPS = (140, 170, 200, 240, 280)  # of signals that there may be
-_ANY_GROUPS = (*_GROUPS, 340, 400)  # and where lines have entries of their own
+_GROUPS_OF_OWN = (*_GROUPS, 340, 400)  # and where lines have entries of their own
 _OF_OUTPUTS = 0.65  # of how far outputs are from those who tell the truth: what that costs
 _OF_GROUPS = 0.1  # of how wide groups of signals are, for all: what that costs
 _AFFORDABLE = 48  # outputs that any search can have
@@ -52,7 +52,7 @@ _TOO_STRICT = 1.05  # a bound above one answer for all, as a factor: its lines c
 _FIRST_SHARE, _SHARE = 0.3, 0.8  # of the time that is given: when a first look ends, and the other
 _SPEAKING = 2.0  # how much more it matters who speaks for an event than where the user is
 _WORK = 4e9  # that a round may be, as `work_of_a_step` counts
-_WORK_BY_OWN = 3e9  # where lines have entries of their own, which takes more rounds
+_WORK_OF_OWN = 3e9  # where lines have entries of their own, which takes more rounds
 _MOST_WORK = 1.15e11  # that all rounds may be
 _CELLS = 400  # on a larger map all rounds may be as much more
 _LINES = 0.13  # that there will be for each tight one of a first look, times the root of groups
@@ -164,7 +164,7 @@ class BeliefSearch:
 
     def _look_by_cuts(self) -> Found | None:
         """Return what a first look finds by cuts, if there is something to keep and to gain."""
-        if not self.lines.sides or self.lines.has_own_entries:  # which each have their say
+        if not self.lines.sides or self.lines.has_own_entries:  # of which cuts would be too many
             return None
         try:
             look = self._solve(*self._small, share=_FIRST_SHARE, by_cuts=True)
@@ -181,7 +181,7 @@ class BeliefSearch:
         tight = per_tight * float(np.mean([len(tight) for tight in rough.tight]))
         work, n_mus = rough.conditions.work_of_a_step, len(rough.conditions.mus)
         n_groups, most = (
-            (_ANY_GROUPS, _WORK_BY_OWN) if self.lines.has_own_entries else (_GROUPS, _WORK)
+            (_GROUPS_OF_OWN, _WORK_OF_OWN) if self.lines.has_own_entries else (_GROUPS, _WORK)
         )
         far = self.losses[:, rough.outputs]
         nearest = np.arange(len(far)), far.argmin(axis=1)

@@ -61,17 +61,12 @@ class OwnBlocks:
     def values(self, h: Array, column: Index, x: Array) -> tuple[Array, Array]:
         """Return lines at the entries of columns, and the sums of the sizes of what they add up."""
         own = x[column, h[:, 0].astype(np.intp)]
-        parts = [(h[:, 1:], self._shared), (np.abs(h[:, 1:]), np.abs(self._shared))]
-        value, size = (
-            part[:, 0] * own + np.einsum("lk,lk->l", part[:, 1:], (x @ shared.T)[column])
-            for part, shared in parts
-        )
-        return value, size
+        value = _added(h, own, (x @ self._shared.T)[column])
+        return value, _added(np.abs(h), own, (x @ np.abs(self._shared).T)[column])
 
     def along(self, x: Array) -> Array:
         """Return the lines at entries."""
-        own, shared = x.reshape(-1)[self._place], (x @ self._shared.T)[self._column]
-        return np.asarray(self._h[:, 1] * own + np.einsum("lk,lk->l", self._h[:, 2:], shared))
+        return _added(self._h, x.reshape(-1)[self._place], (x @ self._shared.T)[self._column])
 
     def of_lines(self, prices: Array) -> Array:
         """Return the sum of lines times their prices, for each column."""
@@ -131,6 +126,11 @@ class OwnBlocks:
         list(self.pool.map(invert, range(len(batches))))
         total = np.diag(diagonal[:, :n].sum(axis=0)) - sums.sum(axis=0)
         return multiply, (total + total.T) / 2
+
+
+def _added(h: Array, own: Array, shared: Array) -> Array:
+    """Return lines, where their own entries and the shared rows have these values."""
+    return np.asarray(h[:, 1] * own + np.einsum("lk,lk->l", h[:, 2:], shared))
 
 
 def work_of_a_step(n_columns: int, size: int, n_shared: int) -> float:
