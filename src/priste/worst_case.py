@@ -20,9 +20,10 @@ The other side (odds that fall) is the same with (a, b) and (not_a, d) exchanged
 
 import math
 import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +39,8 @@ from priste.evidence import Evidence, FourVectors
 if TYPE_CHECKING:
     from priste.gpu.device import Gpu
 
+_Thing = TypeVar("_Thing")
+_Made = TypeVar("_Made")
 Sides = Literal["both", "event"]
 """Bound odds that rise and odds that fall, or (as Definition II.4) only odds that rise."""
 
@@ -152,8 +155,7 @@ def first_beyond(
         found = search(outputs[outputs == hint])
         if found < 0:
             shares = [outputs[k::CORES] for k in range(CORES)]
-            with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(CORES) as pool:
-                found = max(pool.map(search, shares))
+            found = max(by_all_cores(search, shares))
     return found if found >= 0 else None
 
 
@@ -223,6 +225,12 @@ def _joint(evidence: Evidence, columns: Array) -> tuple[Array, Array]:
     """Return the vectors b and d after a release with each of the columns, as rows."""
     true, false = (np.ascontiguousarray((mass @ columns).T) for mass in evidence.masses)
     return true, false
+
+
+def by_all_cores(work: Callable[[_Thing], _Made], things: Sequence[_Thing]) -> list[_Made]:
+    """Return what some work makes of each of some things, which the cores share."""
+    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(CORES) as pool:
+        return list(pool.map(work, things))
 
 
 @cache

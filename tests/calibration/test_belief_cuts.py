@@ -1,4 +1,4 @@
-"""Cuts of the worst beliefs of a column, beside all pairs of vertices one by one."""
+"""Cuts of beliefs: what they say of columns, which of them columns are given, and their prices."""
 
 import math
 
@@ -26,50 +26,12 @@ def some_sides(bound: Bound) -> list[Side]:
     return sides
 
 
-def deepest_of_all_pairs(side: Side, column: Array, one: float, sigma: float) -> float:
-    """How deep beliefs in two vertices that start with the same odds cut a column, relative."""
-    above, below = one * (side.true @ column), sigma * side.factor * (side.false @ column)
-    lean = sigma * side.not_a - one * side.a
-    lean[np.abs(lean) <= 1e-12 * (sigma * side.not_a + one * side.a)] = 0.0  # has these odds itself
-    found = -1.0
-    for i in range(len(lean)):
-        for j in range(len(lean)):
-            is_even = i == j and lean[i] == 0
-            if is_even or lean[i] < 0 < lean[j]:
-                u, w = (1.0, 0.0) if is_even else (lean[j], -lean[i])
-                excess = u * (above[i] - below[i]) + w * (above[j] - below[j])
-                size = u * (above[i] + below[i]) + w * (above[j] + below[j])
-                found = max(found, excess / size)
-    return found
-
-
 def worst_cut(cuts: BeliefCuts, column: Array, least: float) -> Array:
     """The cuts that a column is given, as rows."""
     program = Interior(np.ones((len(column), 1)), cuts.mus, cuts.rows)
     program.x[0] = column
     cuts._add(program, least, 1)
     return cuts.rows(program.given.line)
-
-
-@settings(max_examples=150)
-@given(SEEDS)
-def test_the_worst_of_all_pairs_is_found_at_every_odds(seed: int) -> None:
-    bound = random_bound(seed, both=False)
-    column, (side, *_) = random_column(seed, bound.true.shape[1]), [*sides_of(bound), None]
-    assume(side is not None)
-    assert side is not None
-    cuts = BeliefCuts([side], [side])
-    (side,), odds = cuts.sides, cuts._odds(side)
-    joint = (side.true @ column)[None], side.factor * (side.false @ column)[None]
-    for each in odds:
-        least = deepest_of_all_pairs(side, column, *each)
-        found = belief_cuts._tops(side.a, side.not_a, *joint, each[None], least - 1e-6, 1)
-        (none, *_) = belief_cuts._tops(side.a, side.not_a, *joint, each[None], least + 1e-6, 1)
-        if least > -1 + 1e-6:
-            _, (i,), (j,), (u,), (w,) = found
-            a, not_a = u * side.a[i] + w * side.a[j], u * side.not_a[i] + w * side.not_a[j]
-            assert a * each[0] == pytest.approx(not_a * each[1], rel=1e-6, abs=1e-12)
-        assert len(none) == 0
 
 
 @settings(max_examples=100)
@@ -142,14 +104,6 @@ def test_columns_begin_with_a_belief_in_the_middle() -> None:
         a * false - bound.factor * not_a * true,
     ]
     np.testing.assert_allclose(cuts.rows(cuts.always) * (a + not_a), expected, rtol=1e-12)
-
-
-def test_each_hill_gives_one_cut() -> None:
-    depth = np.array([0.1, 0.3, 0.2, 0.2, 0.5, 0.4, 0.1])
-    belief_cuts._level(depth, 4)
-    assert depth.tolist() == [0.1, 0.3, *[-math.inf] * 5]
-    belief_cuts._level(depth, 1)
-    assert (depth == -math.inf).all()
 
 
 def test_odds_shift_from_round_to_round_and_go_beyond_those_of_vertices_where_some_have_none() -> (

@@ -207,13 +207,15 @@ def test_losses_of_nothing_are_no_obstacle(planned: list[CertifiedPlan | None]) 
     assert largest_loss(plan.emission, PRIORS[0]) <= EPSILON
 
 
-def test_a_group_never_mixes_those_who_speak_for_the_event_and_others() -> None:
+def test_a_group_never_mixes_those_who_speak_for_the_event_and_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(belief_search_module, "_GROUPS_OF_OWN", (6, 140))
     search = belief_search(first_step(PRIORS[0]))
-    groups = search._groups(6)
-    assert groups.shape == (12, 6)
-    assert (groups.sum(axis=1) == 1).all()
+    groups = search._groups[6]
+    assert sorted(np.concatenate(groups).tolist()) == list(range(12))
     speaks = search.bounds[0].central()[0] @ search.emission > 0
-    assert all(len(set(speaks[members > 0])) == 1 for members in groups.T)
+    assert all(len(set(speaks[members])) == 1 for members in groups)
 
 
 def test_cuts_serve_where_what_they_lead_to_needs_little_mending(
@@ -366,7 +368,9 @@ def test_a_search_that_is_too_much_work_ends_and_says_so(
     monkeypatch.setattr(belief_search_module, "_MOST_WORK", 1e9)  # two rounds
     steps.clear()
     plan = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0], NOISY))
-    assert [steps.count(program) for program in dict.fromkeys(steps)] == [2, 2, 2]
+    first, *others = (steps.count(program) for program in dict.fromkeys(steps))
+    assert first == 2
+    assert set(others) == {1}  # all share what there is to do
     assert min(rounds) > 2
     assert planned[1] is not None
     assert "the search ended" in planned[1].remark

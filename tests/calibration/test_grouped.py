@@ -23,7 +23,7 @@ from priste import (
 from priste.calibration import CertifiedPlan, GroupedPlan, Situation, grouped
 from priste.calibration.effort import Effort
 from priste.calibration.grouped import GroupedSearch, OnGroups
-from priste.calibration.groups import first_groups, split
+from priste.calibration.groups import finer_groups, first_groups, split
 from priste.calibration.prices import Market
 from priste.calibration.program import SolverError
 from priste.calibration.spending import rationed
@@ -182,6 +182,16 @@ def test_groups_part_the_outputs(random: np.random.Generator, size: int) -> None
     finer, parent = split(groups, far, need / mass[:, None], random.random(len(groups)), 25)
     for members, origin in zip(finer, parent.tolist(), strict=True):
         assert set(members.tolist()) <= set(groups[origin].tolist())
+
+
+def test_finer_groups_are_those_of_each_size() -> None:
+    random = np.random.default_rng(3)
+    far = Grid(5, 6).distances
+    mass, need = random.dirichlet(np.ones(30)), random.normal(0, 1, (30, 2))
+    sizes = (3, 8, 8, 21)
+    for size, groups in zip(sizes, finer_groups(far, mass, need, sizes), strict=True):
+        alone = first_groups(far, mass, need, size)
+        assert [group.tolist() for group in groups] == [group.tolist() for group in alone]
 
 
 def test_groups_end_where_cells_do() -> None:

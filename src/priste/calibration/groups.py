@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 
 import numpy as np
@@ -27,6 +27,11 @@ def first_groups(far: Array, mass: Array, need: Array, size: int) -> list[Cells]
 
     `far` is how far outputs lie from each other.
     """
+    return finer_groups(far, mass, need, [size])[0]
+
+
+def finer_groups(far: Array, mass: Array, need: Array, sizes: Iterable[int]) -> list[list[Cells]]:
+    """Return the same for several sizes, each a finer one than the last."""
     largest = need / (np.abs(need).sum(axis=0) + 1e-300)
     kind = np.where((need > 0).any(axis=1), largest.argmax(axis=1), -1)
     ages = count()
@@ -38,10 +43,13 @@ def first_groups(far: Array, mass: Array, need: Array, size: int) -> list[Cells]
 
     for each in np.unique(kind):
         push(np.flatnonzero(kind == each))
-    while len(heap) < size and heap[0][0] < 0:
-        for part in _halves(far, heapq.heappop(heap)[2]):
-            push(part)
-    return [members for _, _, members in heap]
+    found = []
+    for size in sizes:
+        while len(heap) < size and heap[0][0] < 0:
+            for part in _halves(far, heapq.heappop(heap)[2]):
+                push(part)
+        found.append([members for _, _, members in heap])
+    return found
 
 
 def split(

@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
-from priste.calibration.blocks import Blocks, half_of_inverse
+from priste.calibration.blocks import Blocks
 from priste.calibration.own_blocks import OwnBlocks
 from priste.calibration.program import SolverError
 from priste.checks import Array
@@ -292,11 +293,11 @@ class Interior:
 
 def _solver(matrix: Array) -> Callable[[Array], Array]:
     """Return what solves for a positive definite matrix, made a little more so if need be."""
-    more, half = 0.0, np.empty((1, *matrix.shape))
+    more = 0.0
     while more < 1:
         try:
-            half_of_inverse((matrix + more * np.diag(np.diag(matrix)))[None], half)
-            return lambda right: np.asarray(half[0].T @ (half[0] @ right))
+            factor = cho_factor(matrix + more * np.diag(np.diag(matrix)), check_finite=False)
+            return lambda right: np.asarray(cho_solve(factor, right, check_finite=False))
         except np.linalg.LinAlgError:
             more = max(10 * more, _REGULAR)
     raise SolverError("the sums of the rows cannot be kept")

@@ -19,6 +19,7 @@ from priste.calibration.finish import certified
 from priste.calibration.program import SolverError
 from priste.calibration.toll import FREE, Toll
 from priste.checks import Array
+from priste.worst_case import by_all_cores
 
 Index = NDArray[np.intp]
 
@@ -64,19 +65,20 @@ def refined(
     is returned.
     """
     nearest = cost[:, outputs].argmin(axis=1)
-    parts = []
 
     def paid(columns: Array) -> float:
         return float((columns.T @ cost[:, possible]).min(axis=1).sum()) + toll.of(columns)
 
-    for number, column in enumerate(remap.T):
+    def told(number: int) -> Array:
+        column = remap[:, number]
         weight = np.where(nearest == number, mass * column, 0.0)
         members = np.flatnonzero(weight > _RARE * weight.sum())
-        even, told = _parted(bounds, column, members, weight[members])
-        if toll.price:
-            told = min(((1 - share) * even + share * told for share in _SHARES), key=paid)
-        parts.append(told)
-    columns = np.concatenate(parts, axis=1)
+        even, all_of_it = _parted(bounds, column, members, weight[members])
+        if not toll.price:
+            return all_of_it
+        return min(((1 - share) * even + share * all_of_it for share in _SHARES), key=paid)
+
+    columns: Array = np.concatenate(by_all_cores(told, range(len(outputs))), axis=1)
     totals = columns.T @ cost[:, possible]
     return columns, np.asarray(possible[totals.argmin(axis=1)])
 
