@@ -86,6 +86,8 @@ def test_the_gap_is_what_is_left_to_gain_once_prices_fit(seed: int) -> None:
     program, cost, best = with_all_lines(seed)
     for _ in range(12):
         program.step()
+        if program.gap < 1e-6:  # there is nothing left to gain
+            break
     reached = float((cost * program.columns).sum())
     assert reached - best == pytest.approx(program.gap, abs=1e-3 + program.gap)
     off = np.abs(1 - program.columns.sum(axis=1)).sum()  # how far sums of rows are off yet

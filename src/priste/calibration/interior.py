@@ -256,15 +256,15 @@ class Interior:
         """Return where the prices of the rows and the blocks should go."""
         n, given = self.n_rows, self.given
         gain = (wanted.slack - given.price * system.off_lines) / given.slack - given.price
-        pull = system.off_cost - self._blocks.of_lines(gain) + wanted.x / self.x - self.z
+        held = wanted.x / self.x - self.z
+        pull = system.off_cost - self._blocks.of_lines(gain) + held
         alone = system.invert(pull)[:, :n]
         row_prices = system.solve(system.off_rows - alone.sum(axis=0))
         pull[:, :n] += row_prices
         x = system.invert(pull)
         along = self._blocks.along(x)
         price = gain + given.price / given.slack * along
-        z = self._blocks.of_lines(price) - system.off_cost
-        z[:, :n] -= row_prices
+        z = held - self.z / self.x * x  # exact to the last digit where it is small, unlike sums
         return _Direction(row_prices, x, system.off_lines - along, price, z)
 
     def _limits(self, way: _Direction) -> tuple[float, float]:

@@ -37,6 +37,7 @@ from priste.tracks.habits import HABITS
 from priste.tracks.held_out import Base
 from priste.tracks.model import PREDICTED, PREDICTED_BEFORE, PREDICTED_USUAL
 from priste.tracks.model_file import write_model
+from priste.tracks.new_places import CELLS
 from priste.tracks.seen import DAYS, USERS
 from priste.tracks.steps import duration
 from priste.tracks.windows import day_start
@@ -153,7 +154,7 @@ def fit(
         "fingerprint": model.fingerprint,
         "map": f"{grid.rows} × {grid.columns} cells of {grid.cell_size:.3g} km",
         "days": f"{days.min()} to {days.max()}, {days.nunique()} days with fixes",
-        **{k: v for k, v in model.provenance.items() if k not in (DAYS, USERS)},
+        **{k: v for k, v in model.provenance.items() if k not in (DAYS, USERS, CELLS)},
         "has seen": {k: model.provenance[k] for k in (DAYS, USERS) if k in model.provenance},
         "account": account.to_json(),
     }

@@ -57,10 +57,10 @@ def case_of(desk: Desk, setting: Setting, progress: Progress) -> Case:
         raise StudioError("there is no fix on that day; choose another")
     stream = Stream.of(table, model)
     file = events_of(setting, stream)
+    remarks = [SEEN] * seen + stream.at_new_places
     if file is None:
-        return Case(model, table, stream, (), (), [SEEN] * seen, seen)
+        return Case(model, table, stream, (), (), remarks, seen)
     protections = tuple(file.protections())
-    remarks = [SEEN] * seen
     remarks += [
         f"“{escaped(name)}” cannot happen on this day: none of its hours is on it. It is not shown."
         for name in absent_events(file)

@@ -38,6 +38,7 @@ from priste.tracks.held_out import (
     choose,
 )
 from priste.tracks.local_phase import LocalPhase
+from priste.tracks.new_places import cells_seen
 from priste.tracks.places import LocalMap
 from priste.tracks.seen import both_seen, seen_in
 from priste.tracks.steps import Clock, duration, runs
@@ -219,6 +220,7 @@ def fit_model(
         "time of day": setting.time_of_day,
         **_predicted(choice),
         **_seen(table, others, time_zone),
+        **cells_seen(days.runs),
     }
     model = Model(place, length, tuple(mobilities), time_zone, provenance)
     arrays = arrays_of(model)

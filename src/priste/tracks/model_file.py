@@ -21,6 +21,7 @@ from priste.storage.atomic_files import atomic_file
 from priste.storage.limits import MAX_HABITS, MAX_PHASES, MIB, at_most, refusing
 from priste.tracks.model import FORMAT, Model, arrays_of
 from priste.tracks.names import checked
+from priste.tracks.new_places import CELLS, known_cells
 from priste.tracks.places import LocalMap
 from priste.tracks.seen import DAYS, USERS, stretches_of, users_of
 from priste.tracks.steps import duration
@@ -73,6 +74,7 @@ def model_of(content: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Mo
     """Return the model of arrays that passed `check_claims`, and of its description."""
     grid = Grid(meta["rows"], meta["columns"], meta["cell_size_km"], meta["elsewhere"])
     place = LocalMap(grid, meta["latitude"], meta["longitude"])
+    known_cells(meta["provenance"], grid.n_cells)
     mobilities = tuple(
         Mobility(
             [_matrix(content, f"habit {m}", t) for t in range(count)],
@@ -105,7 +107,7 @@ def description_of(text: bytes) -> dict[str, Any]:
         checked(name, "an entry of the provenance", ModelFileError)
         if isinstance(value, str):
             checked(value, f"the value of {name}", ModelFileError)
-        elif name not in (DAYS, USERS) and not isinstance(value, int | float | None):
+        elif name not in (DAYS, USERS, CELLS) and not isinstance(value, int | float | None):
             raise ModelFileError(f"the provenance says {shown(value)} for {name!r}")
     stretches_of(meta["provenance"])
     users_of(meta["provenance"])

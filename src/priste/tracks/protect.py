@@ -27,6 +27,7 @@ from priste.tracks.events_file import Reader, asked_events, read_events
 from priste.tracks.events_remarks import absent_events, grown_regions, hours_of_other_zones
 from priste.tracks.html_table import html_table
 from priste.tracks.model import Model
+from priste.tracks.new_places import at_new_places
 from priste.tracks.seen import SEEN_CAVEAT, days_seen, refuse_seen
 from priste.tracks.steps import Clock, as_track, discretise, first_fixes
 from priste.tracks.stream_file import open_stream
@@ -114,11 +115,18 @@ class Stream:
         return tuple(absent_events(self._read(events)))
 
     def remarks(self, events: Events) -> list[str]:
-        """Return what to say about windows in another zone and circles smaller than cells."""
+        """Return what to say about new places, windows in another zone and small circles."""
         if not isinstance(events, str | Path):
-            return []
+            return self.at_new_places
         file = self._read(events)
-        return [*hours_of_other_zones(file, self.model.time_zone), *grown_regions(file)]
+        zones = hours_of_other_zones(file, self.model.time_zone)
+        return [*self.at_new_places, *zones, *grown_regions(file)]
+
+    @property
+    def at_new_places(self) -> list[str]:
+        """What to say about places that the model does not know (private)."""
+        model = self.model
+        return at_new_places(model.provenance, model.place.grid.n_cells, self.cells)
 
     def _read(self, events: str | Path) -> Reader:
         return Reader.of(events, self.model.place, self.clock, self.n_steps)
