@@ -9,12 +9,23 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from priste.calibration import belief_cuts
+from priste import (
+    Grid,
+    Mobility,
+    NearPrior,
+    NoNoise,
+    OptimalRemap,
+    Protect,
+    Protector,
+    presence,
+)
+from priste.calibration import belief_cuts, interior
 from priste.calibration.belief_cuts import BeliefCuts, Beliefs
 from priste.calibration.bounds import Bound
 from priste.calibration.interior import Interior
 from priste.calibration.odds_lines import Side, sides_of
 from priste.calibration.program import SolverError
+from priste.calibration.weighing import weights
 from priste.checks import Array
 from tests.calibration.test_odds_lines import random_bound, random_column
 
@@ -179,3 +190,37 @@ def test_cuts_that_were_found_before_keep_their_numbers() -> None:
     assert again.n_lines == cuts.n_lines > len(cuts.always)
     every = np.arange(cuts.n_lines)
     np.testing.assert_array_equal(again.rows(every), cuts.rows(every))
+
+
+def test_lines_that_are_broken_stop_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without slack to match, a line that one column breaks holds all the others up."""
+    grid = Grid(10, 10)
+    mobility = Mobility.gaussian(grid, 1.0)
+    guard = Protector(
+        mobility,
+        NoNoise(grid),
+        Protect(presence(grid.disc(3, 3, radius=1.6), range(1, 4)), 1.0),
+        prior=NearPrior(mobility.initial, 0.1),
+        calibration=OptimalRemap(),
+        seed=1,
+    )
+    guard.release(44)
+    situation = guard.state.arrive().situation()
+    (promise,), (evidence,) = situation.protections, situation.evidence
+    sides = sides_of(Bound.of(promise, evidence, situation.mechanism.emission()))
+    cost = weights(situation)[:, None] * grid.distances
+
+    def rounds(loose: float) -> int:
+        monkeypatch.setattr(interior, "_LOOSE", loose)
+        cuts = BeliefCuts(sides, sides)
+        program = Interior(cost / cost.sum(axis=0).min(), cuts.mus, cuts.rows, cuts.slack)
+        program.add_to_all(cuts.always)
+        number = 0
+        while program.gap > 1e-3 and number < 100:
+            number += 1
+            cuts.add_broken(program)
+            program.drop(0.15, cuts.n_lines)
+            program.step()
+        return number
+
+    assert rounds(interior._LOOSE) < 0.9 * rounds(0.0)

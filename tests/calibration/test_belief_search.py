@@ -159,7 +159,7 @@ def test_with_all_cells_it_comes_near_the_search_by_a_solver(
     plan = search._planned(found)
     assert exact.bound <= plan.expected_loss <= exact.expected_loss * 1.03
     assert plan.bound <= exact.expected_loss
-    assert by_cuts or found.least == pytest.approx(exact.expected_loss, rel=0.04)
+    assert by_cuts or found.least == pytest.approx(exact.expected_loss, rel=0.05)
 
 
 def program(outputs: list[int], possible: list[int]) -> BeliefProgram:
@@ -365,7 +365,7 @@ def test_a_search_that_is_too_much_work_ends_and_says_so(
     usual = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0], NOISY))
     rounds = [steps.count(program) for program in dict.fromkeys(steps)]
     assert usual.remark == ""
-    monkeypatch.setattr(belief_search_module, "_MOST_WORK", 1e9)  # two rounds
+    monkeypatch.setattr(belief_search_module, "_MOST_WORK", 2e9)  # two rounds
     steps.clear()
     plan = OptimalRemap(GRID.distances).plan(first_step(PRIORS[0], NOISY))
     first, *others = (steps.count(program) for program in dict.fromkeys(steps))

@@ -35,20 +35,36 @@ def test_lines_are_those_of_their_columns(seed: int) -> None:
 
 @settings(max_examples=120)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 30]))
-def test_inverses_are_those_of_the_matrices(seed: int, most_lines: int) -> None:
+def test_blocks_are_solved_for_as_their_matrices_are(seed: int, most_lines: int) -> None:
     """By lines where these are few, and by entries where they are many."""
     blocks, column, h, square, weight = random_blocks(seed, most_lines)
-    multiply, sums = blocks.inverse(square, weight)
-    x = np.random.default_rng(seed).normal(size=square.shape)
-    inverses = []
+    random = np.random.default_rng(seed)
+    pull, gain = random.normal(size=square.shape), random.normal(size=len(column))
+    solve, sums = blocks.inverse(square, weight)
+    x, price = solve(pull, gain)
+    n, total = blocks.n_rows, np.zeros((square.shape[1],) * 2)
     for k in range(len(square)):
-        mine = h[column == k]
-        matrix = np.diag(1 / square[k]) + mine.T @ (weight[column == k, None] * mine)
-        inverses.append(np.linalg.inv(matrix))
-    expected = np.einsum("kij,kj->ki", inverses, x)
-    np.testing.assert_allclose(multiply(x), expected, rtol=1e-7, atol=1e-9)
-    n = blocks.n_rows
-    np.testing.assert_allclose(sums, np.sum(inverses, axis=0)[:n, :n], rtol=1e-7, atol=1e-9)
+        mine, w, g = h[column == k], weight[column == k], gain[column == k]
+        inverse = np.linalg.inv(np.diag(1 / square[k]) + mine.T @ (w[:, None] * mine))
+        expected = inverse @ (pull[k] - mine.T @ g)
+        np.testing.assert_allclose(x[k], expected, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(price[column == k], g + w * (mine @ expected), atol=1e-6)
+        total += inverse
+    np.testing.assert_allclose(sums, total[:n, :n], rtol=1e-7, atol=1e-9)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1))
+def test_prices_of_lines_with_hardly_any_slack_fit_their_entries(seed: int) -> None:
+    """What is left of x / square is the pull less the prices, to the last digits."""
+    blocks, column, h, square, weight = random_blocks(seed, 1)
+    random = np.random.default_rng(seed)
+    weight *= 10.0 ** random.integers(-12, 13, len(weight))
+    pull, gain = random.normal(size=square.shape), random.normal(size=len(column))
+    x, price = blocks.inverse(square, weight)[0](pull, gain)
+    sizes = np.abs(pull)
+    np.add.at(sizes, column, np.abs(price[:, None] * h))
+    assert (np.abs(x / square - pull + blocks.of_lines(price)) <= 1e-14 * sizes).all()
 
 
 @pytest.mark.parametrize("most_lines", [1, 30])
@@ -59,8 +75,9 @@ def test_the_number_of_cores_changes_no_bit(
     for cores in (1, 2, 3):
         monkeypatch.setattr(worst_case, "CORES", cores)
         blocks, _, _, square, weight = random_blocks(5, most_lines)
-        multiply, sums = blocks.inverse(square, weight)
-        results.append([multiply(square), sums, blocks.along(square), blocks.of_lines(weight)])
+        solve, sums = blocks.inverse(square, weight)
+        solved = solve(square, weight)
+        results.append([*solved, sums, blocks.along(square), blocks.of_lines(weight)])
     for others in results[1:]:
         assert all((a == b).all() for a, b in zip(results[0], others, strict=True))
 

@@ -94,6 +94,24 @@ def test_the_gap_is_what_is_left_to_gain_once_prices_fit(seed: int) -> None:
     assert reached - program.row_prices.sum() == pytest.approx(program.gap, abs=1e-6 + off)
 
 
+def test_a_line_broken_by_more_than_its_slack_gets_slack_to_match_unless_these_are_many() -> None:
+    rows = np.full((3, 10), -1.0)
+    program = Interior(np.ones((10, 10)), np.empty(0), lambda lines: rows[lines])
+    program.add_to_all(np.arange(3))
+    slack = np.full(30, 1e-3)
+    central = program.given._replace(slack=slack, price=program.centrality / slack)
+
+    def loosened(broken: int, by: float) -> list[float]:
+        """The slacks of all lines if so many are broken."""
+        program.given = central
+        program._loosen(np.where(np.arange(30) < broken, by, -by))
+        return list(program.given.slack)
+
+    assert loosened(1, by=0.02) == pytest.approx([0.01] + [1e-3] * 29)
+    assert loosened(1, by=1.0) == pytest.approx([0.03] + [1e-3] * 29)  # not further from the centre
+    assert loosened(30, by=0.02) == [1e-3] * 30
+
+
 def test_lines_may_be_given_in_any_order() -> None:
     cost, rows = random_program(7, 0)
     n_columns = cost.shape[1]

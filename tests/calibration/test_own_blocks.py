@@ -52,8 +52,9 @@ def test_all_is_as_with_lines_that_are_written_out(seed: int) -> None:
     assert (sizes >= plain.values(written_out(h, shared), column, x)[1] * (1 - 1e-12)).all()
     twice = written_out(own.scaled(h, np.full(len(h), 2.0)), shared)
     np.testing.assert_allclose(twice, 2 * written_out(h, shared), atol=1e-12)
-    (multiply, sums), (expected, of_plain) = (b.inverse(square, prices) for b in (own, plain))
-    np.testing.assert_allclose(multiply(x), expected(x), rtol=1e-6, atol=1e-8)
+    (solve, sums), (expected, of_plain) = (b.inverse(square, prices) for b in (own, plain))
+    for found, wanted in zip(solve(x, -prices), expected(x, -prices), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(sums, of_plain, rtol=1e-6, atol=1e-8)
 
 
@@ -63,8 +64,9 @@ def test_the_number_of_cores_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(worst_case, "CORES", cores)
         own, _, column, _, _ = random_blocks(7)
         square = np.exp(np.random.default_rng(7).normal(size=own.shape))
-        multiply, sums = own.inverse(square, np.linspace(0.1, 2.0, len(column)))
-        results.append([multiply(square), sums])
+        prices = np.linspace(0.1, 2.0, len(column))
+        solve, sums = own.inverse(square, prices)
+        results.append([*solve(square, prices), sums])
     for others in results[1:]:
         assert all((a == b).all() for a, b in zip(results[0], others, strict=True))
 

@@ -51,19 +51,20 @@ _HOPELESS = 0.98  # of the loss of one answer for all: a first look that gains l
 _TOO_STRICT = 1.05  # a bound above one answer for all, as a factor: its lines cannot be kept
 _FIRST_SHARE, _SHARE = 0.3, 0.8  # of the time that is given: when a first look ends, and the other
 _SPEAKING = 2.0  # how much more it matters who speaks for an event than where the user is
-_WORK = 3.85e9  # that a round may be in the mean, as `work_of_a_step` counts
+_WORK = 4e9  # that a round may be in the mean, as `work_of_a_step` counts
 _WORK_OF_OWN = 3e9  # where lines have entries of their own, which takes more rounds
-_MOST_WORK = 1.2e11  # that all rounds may be, with those of first looks
+_MOST_WORK = 1.14e11  # that all rounds may be, with those of first looks
 _CELLS = 400  # on a larger map all rounds may be as much more
 _LINES, _CUTS = 1.6, 1.5  # that there will be for each tight one of a first look
 _ROUNDS = 46  # of the search from inside
 _LOOK = 10  # rounds after which a first look has seen enough if there is something to gain
 _LOOK_BY_CUTS = 14  # and one by cuts
-_CHEAP, _BEARABLE = 1.02, 1.03  # as factors: what mending costs where cuts suffice, or may do so
+_CHEAP, _BEARABLE = 1.015, 1.03  # as factors: what mending costs where cuts suffice, or may do so
 _MOVES = (5, 7, 9)  # rounds after which outputs move to where those who give them are
 _SETTLING = 6  # rounds after which what was found is good as it is, should a step fail
 _STUCK = 1e-2  # a step that goes no further, both ways
 _PATIENCE = 3  # such steps
+_AGAIN = 3  # rounds from a remap that costs too much to mend to the next
 
 
 class Found(NamedTuple):
@@ -292,7 +293,7 @@ class BeliefSearch:
         is_first, by_cuts = look is not None, isinstance(program.conditions, BeliefCuts)
         time_to_end = self.begin + share * self.effort.time_limit
         best, best_loss = program.same_for_all, program.one_answer
-        stuck, moves = 0, () if is_first else _MOVES
+        stuck, mend_from, moves = 0, 0, () if is_first else _MOVES
         most_work = _MOST_WORK * max(len(self.cost) / _CELLS, 1.0)
         is_near = program.one_answer == 0  # nobody can do better than to lose nothing
         rounds = 0 if is_near else min(self.effort.rounds, _ROUNDS)
@@ -312,13 +313,15 @@ class BeliefSearch:
                 raise SolverError("not even one answer for all keeps lines for intervals of odds")
             stuck = stuck + 1 if max(steps) < _STUCK else 0
             self.work += program.work
-            is_over |= self.work > most_work or stuck >= _PATIENCE
+            is_over |= self.work + program.work > most_work or stuck >= _PATIENCE
             is_last = is_over or number == rounds - 1
             is_look = look is not None and number >= look
             loose = _AT_LAST if is_last else 1.0
             is_settled = program.gap <= loose * _SETTLED * reached and not is_first
             is_near = is_settled or reached <= least * (1 + gap)
-            if is_last or is_look or (is_near and number > max(moves, default=0)):
+            is_ripe = is_near and number > max(moves, default=0) and number >= mend_from
+            if is_last or is_look or is_ripe:
+                mend_from = number + _AGAIN
                 mended = program.mended(self.deadline)
                 loss = program.loss(mended)
                 if loss < best_loss:

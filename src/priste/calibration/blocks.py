@@ -1,10 +1,11 @@
 """Blocks of a large matrix, one for each column of a program, and how to solve for them.
 
 A block is diag(1 / square) + hᵀ diag(weight) h, with a row of h for each line of its column. Where
-lines are few, its inverse is kept as diag(square) − tᵀ t, with a row of t for each line; where they
-are many, as it is. Columns with about as many lines are taken together, so that nearly all of the
-work is products of matrices, and the cores share it. The results are the same to the bit for any
-number of cores.
+lines are few, its inverse is kept as diag(square) − tᵀ t, with a row of t for each line, and prices
+of lines are solved for, which stays exact where a line has little slack; where they are many, it is
+kept as it is. Columns with about as many lines are taken together, so that nearly all of the work
+is products of matrices, and the cores share it. The results are the same to the bit for any number
+of cores.
 """
 
 from collections.abc import Callable
@@ -20,14 +21,14 @@ from priste import worst_case
 from priste.checks import Array
 
 Index = NDArray[np.intp]
-Multiply = Callable[[Array], Array]
+Solve = Callable[[Array, Array], tuple[Array, Array]]
 
 _TOGETHER = 8, 24  # columns that are taken at once, at least and at most
 _ROWS = 400  # their lines, if that takes fewer
 _FEW = 0.8  # lines for each entry of a block that are few
 _SMALL = 24  # rows of a matrix that is inverted at once
-_STEP, _COLUMN = 8e8, 4.4e6  # how much work a step of a program and a column are in any case
-_SHORT = 6.0  # how much more products of lines with lines are, of which there are few
+_STEP, _COLUMN = 8e8, 4e6  # how much work a step of a program and a column are in any case
+_SHORT = 7.0  # how much more it is to solve for the shorter side than to multiply
 _PASSES = 1000  # how much all that is done with each number of a line is
 _SOLVING = 9.0  # how much more it is to solve for the sums of the rows than to multiply
 
@@ -120,16 +121,22 @@ class Blocks:
         self._share_columns(lambda mine: _of_lines(self._h, self._ends, mine, prices, found))
         return found
 
-    def inverse(self, square: Array, weight: Array) -> tuple[Multiply, Array]:
-        """Return what multiplies by the inverses, and the sum of these over the rows."""
+    def inverse(self, square: Array, weight: Array) -> tuple[Solve, Array]:
+        """Return what solves for the blocks, and the sum of their inverses over the rows.
+
+        For a pull on each entry and a gain of each line, solutions are entries x and prices p with
+        ``x / square + hᵀ p = pull`` and ``p = gain + weight h x``.
+        """
         is_short = len(self._h) < _FEW * square.size
         return (self._by_lines if is_short else self._by_entries)(np.sqrt(square), np.sqrt(weight))
 
-    def _by_lines(self, root: Array, weight: Array) -> tuple[Multiply, Array]:
-        """Return the inverses as diag(root²) − tᵀ t, with a row of t for each line."""
+    def _by_lines(self, root: Array, weight: Array) -> tuple[Solve, Array]:
+        """Solve for prices: the inverses are diag(root²) − tᵀ t, with a row of t for each line."""
         n, square = self.n_rows, root**2
         n_batches = len(self._batches)
-        taken, sums = [np.empty(0)] * n_batches, np.empty((n_batches, n, n))
+        halves: list[Array] = [np.empty(0)] * n_batches
+        taken = halves.copy()
+        sums = np.empty((n_batches, n, n))
 
         def take(batch: _Batch) -> None:
             scaled = _scaled(batch, root, weight)
@@ -139,21 +146,27 @@ class Blocks:
             half_of_inverse(matrices, half)
             t = half @ scaled
             t *= root[batch.columns, None]
-            taken[batch.number] = t
+            halves[batch.number], taken[batch.number] = half, t
             rows = t.reshape(-1, t.shape[2])[:, :n]
             np.matmul(rows.T, rows, out=sums[batch.number])
 
-        def multiply(x: Array) -> Array:
-            found: Array = square * x
+        def solve(pull: Array, gain: Array) -> tuple[Array, Array]:
+            x, price, right = np.empty(self.shape), np.empty(len(gain)), gain / weight
 
-            self._share(lambda batch: _take_from(taken[batch.number], batch.columns, x, found))
-            return found
+            def solve_for(batch: _Batch) -> None:
+                half, t = halves[batch.number], taken[batch.number]
+                _prices(half, t, batch.columns, self._ends, pull, right, price)
+                price[batch.lines] *= weight[batch.lines]
+                _entries(self._h, self._ends, batch.columns, pull, price, square, x)
+
+            self._share(solve_for)
+            return x, price
 
         self._share(take)
-        return multiply, np.diag(square[:, :n].sum(axis=0)) - sums.sum(axis=0)
+        return solve, np.diag(square[:, :n].sum(axis=0)) - sums.sum(axis=0)
 
-    def _by_entries(self, root: Array, weight: Array) -> tuple[Multiply, Array]:
-        """Return the inverses as matrices."""
+    def _by_entries(self, root: Array, weight: Array) -> tuple[Solve, Array]:
+        """Solve for entries: the inverses are matrices."""
         n = self.n_rows
         if self._room is None:
             self._room = np.empty((2, *self.shape, self.shape[1]))
@@ -168,17 +181,17 @@ class Blocks:
             half *= root[batch.columns, None]
             np.matmul(half.transpose(0, 2, 1), half, out=mine)
 
-        def multiply(x: Array) -> Array:
-            found = np.empty(x.shape)
+        def solve(pull: Array, gain: Array) -> tuple[Array, Array]:
+            right, x = pull - self.of_lines(gain), np.empty(self.shape)
 
             def multiply_by(batch: _Batch) -> None:
-                found[batch.columns] = (matrices[batch.place] @ x[batch.columns, :, None])[:, :, 0]
+                x[batch.columns] = (matrices[batch.place] @ right[batch.columns, :, None])[:, :, 0]
 
             self._share(multiply_by)
-            return found
+            return x, gain + weight**2 * self.along(x)
 
         self._share(invert)
-        return multiply, matrices[:, :n, :n].sum(axis=0)
+        return solve, matrices[:, :n, :n].sum(axis=0)
 
     def _share(self, work: Callable[[_Batch], None]) -> None:
         """Do the work on all batches, shared by the cores."""
@@ -218,15 +231,37 @@ def _of_lines(h: Array, ends: Index, columns: tuple[int, int], prices: Array, fo
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz", "reassoc"})
-def _take_from(t: Array, columns: Index, x: Array, found: Array) -> None:
-    """Subtract tᵀ t x, for some columns."""
+def _prices(
+    half: Array, t: Array, columns: Index, ends: Index, pull: Array, right: Array, found: Array
+) -> None:
+    """Fill in halfᵀ (t pull + half right) for the lines of some columns."""
     for number, column in enumerate(columns):
-        for row in range(t.shape[1]):
+        start, n_lines = ends[column], ends[column + 1] - ends[column]
+        for line in range(n_lines):
+            found[start + line] = 0.0
+        for line in range(n_lines):
             total = 0.0
             for k in range(t.shape[2]):
-                total += t[number, row, k] * x[column, k]
-            for k in range(t.shape[2]):
-                found[column, k] -= total * t[number, row, k]
+                total += t[number, line, k] * pull[column, k]
+            for other in range(line + 1):
+                total += half[number, line, other] * right[start + other]
+            for other in range(line + 1):
+                found[start + other] += half[number, line, other] * total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz", "reassoc"})
+def _entries(
+    h: Array, ends: Index, columns: Index, pull: Array, price: Array, square: Array, found: Array
+) -> None:
+    """Fill in (pull − hᵀ price) times `square` for some columns."""
+    for column in columns:
+        for k in range(h.shape[1]):
+            found[column, k] = pull[column, k]
+        for line in range(ends[column], ends[column + 1]):
+            for k in range(h.shape[1]):
+                found[column, k] -= price[line] * h[line, k]
+        for k in range(h.shape[1]):
+            found[column, k] *= square[column, k]
 
 
 def _scaled(batch: _Batch, root: Array, weight: Array) -> Array:
@@ -259,5 +294,6 @@ def work_of_a_step(n_columns: int, size: int, n_lines: float) -> float:
 
     The unit is a product of numbers in the largest of the products of matrices.
     """
-    column = _COLUMN + n_lines * size * (size + _SHORT * n_lines + _PASSES)
+    shorter = min(n_lines, size)  # of both sides of a column's matrix
+    column = _COLUMN + n_lines * size * (size + _SHORT * shorter + _PASSES)
     return _STEP + n_columns * column + _SOLVING * size**3

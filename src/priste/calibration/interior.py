@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from priste.calibration.blocks import Blocks
+from priste.calibration.blocks import Blocks, Solve
 from priste.calibration.own_blocks import OwnBlocks
 from priste.calibration.program import SolverError
 from priste.checks import Array
@@ -35,6 +35,9 @@ _LEAST_TARGET = 0.1  # of the products of slack and price, for the next step
 _CORRECTORS = 2  # attempts to make a step longer
 _FURTHER = 0.3  # how much longer
 _SPREAD = 10.0  # products further from their target than this, as a factor, are brought back
+_LOOSE = 0.5  # of what a line is broken by: the slack that it gets
+_LOOSEST = 30.0  # as a factor: how far from the others its product with the price may be
+_OFF_CENTRE = 0.3  # of all products: what that may add to them
 _REGULAR = 1e-13  # relative, added to a matrix that has lost its positive definiteness
 
 
@@ -59,11 +62,11 @@ class _Products(NamedTuple):
 class _System(NamedTuple):
     """A point, ready to be solved for, and by how much nothing fits yet.
 
-    `invert` multiplies by the inverses of the blocks, and `solve` solves for the sums of the rows.
+    `solve_blocks` solves for the blocks, and `solve_rows` for the prices of the rows.
     """
 
-    invert: Callable[[Array], Array]
-    solve: Callable[[Array], Array]
+    solve_blocks: Solve
+    solve_rows: Callable[[Array], Array]
     off_rows: Array
     off_lines: Array
     off_cost: Array
@@ -189,7 +192,9 @@ class Interior:
 
     def step(self) -> tuple[float, float]:
         """Go one step, and return how much of the way it went, for the columns and their prices."""
-        directions = partial(self._direction, self._system())
+        along = self._blocks.along(self.x)
+        self._loosen(along)
+        directions = partial(self._direction, self._system(along))
         centrality = self._mean_product()
         way = directions(_Products(np.zeros(self.x.shape), np.zeros(len(self.given.slack))))
         reached = self._mean_product(way, self._limits(way))
@@ -216,6 +221,18 @@ class Interior:
             raise SolverError("the interior point method lost its way")
         return primal, dual
 
+    def _loosen(self, along: Array) -> None:
+        """Give lines that are broken slack to match, unless these are many.
+
+        Broken by much more than its slack, a single line would stop every step: its slack goes down
+        at each, and its entries have no time to follow.
+        """
+        given = self.given
+        slack = np.minimum(_LOOSE * along, _LOOSEST * self.centrality / given.price)
+        more = np.maximum(slack - given.slack, 0.0)
+        if more @ given.price < _OFF_CENTRE * self.gap:
+            self.given = given._replace(slack=given.slack + more)
+
     def _centred(
         self, wanted: _Products, way: _Direction, limits: tuple[float, float], target: float
     ) -> _Products:
@@ -237,18 +254,18 @@ class Interior:
         off[:, : self.n_rows] += self.row_prices
         return off
 
-    def _system(self) -> _System:
-        """Return the point as it is, ready to be solved for."""
+    def _system(self, along: Array) -> _System:
+        """Return the point as it is, with lines at its entries, ready to be solved for."""
         given = self.given
         try:
-            invert, sums = self._blocks.inverse(self.x / self.z, given.price / given.slack)
+            solve, sums = self._blocks.inverse(self.x / self.z, given.price / given.slack)
         except np.linalg.LinAlgError as error:
             raise SolverError(f"a column's matrix is singular ({error})") from None
         return _System(
-            invert,
+            solve,
             _solver(sums),
             1 - self.x[:, : self.n_rows].sum(axis=0),
-            -self._blocks.along(self.x) - given.slack,
+            -along - given.slack,
             self._off_cost(),
         )
 
@@ -257,15 +274,15 @@ class Interior:
         n, given = self.n_rows, self.given
         gain = (wanted.slack - given.price * system.off_lines) / given.slack - given.price
         held = wanted.x / self.x - self.z
-        pull = system.off_cost - self._blocks.of_lines(gain) + held
-        alone = system.invert(pull)[:, :n]
-        row_prices = system.solve(system.off_rows - alone.sum(axis=0))
+        pull = system.off_cost + held
+        alone, _ = system.solve_blocks(pull, gain)
+        row_prices = system.solve_rows(system.off_rows - alone[:, :n].sum(axis=0))
         pull[:, :n] += row_prices
-        x = system.invert(pull)
-        along = self._blocks.along(x)
-        price = gain + given.price / given.slack * along
-        z = held - self.z / self.x * x  # exact to the last digit where it is small, unlike sums
-        return _Direction(row_prices, x, system.off_lines - along, price, z)
+        x, price = system.solve_blocks(pull, gain)
+        # products are exact to the last digit where they are small, unlike sums
+        slack = (wanted.slack - given.slack * price) / given.price - given.slack
+        z = held - self.z / self.x * x
+        return _Direction(row_prices, x, slack, price, z)
 
     def _limits(self, way: _Direction) -> tuple[float, float]:
         """Return how far a way can be gone before something is negative, at most 1."""

@@ -34,7 +34,7 @@ from priste.calibration.bounds import Bound
 from priste.calibration.own_entries import OwnEntries
 from priste.checks import Array
 
-_WIDTH = 0.3  # of an interval of odds, as a logarithm
+_WIDTH = 0.2  # of an interval of odds, as a logarithm
 _MOST = 12  # intervals
 _ALIKE = 50  # one of so many vertices of a side is like another
 _ROUNDING = 1e-12  # relative

@@ -10,7 +10,6 @@ a diagonal matrix and one of as little rank as twice the rows of B, however many
 all of them may be given, where products of lines with lines would be too many.
 """
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -21,7 +20,6 @@ from priste.calibration import blocks
 from priste.checks import Array
 
 Index = NDArray[np.intp]
-Multiply = Callable[[Array], Array]
 
 _TOGETHER = 8  # columns that are taken at once
 _PASSES = 3000  # how much all that is done with each number of a border is
@@ -85,8 +83,8 @@ class OwnBlocks:
         ends = self._ends[1:-1]
         return list(zip(np.split(values, ends), np.split(self._h[:, 2:], ends), strict=True))
 
-    def inverse(self, square: Array, weight: Array) -> tuple[Multiply, Array]:
-        """Return what multiplies by the inverses, and the sum of these over the rows."""
+    def inverse(self, square: Array, weight: Array) -> tuple[blocks.Solve, Array]:
+        """Return what solves for the blocks as others do, and their inverses' sum over the rows."""
         n, (n_columns, _) = self.n_rows, self.shape
         own, k = self._h[:, 1], len(self._shared)
         diagonal = 1 / (1 / square + self._at_own(weight * own**2))
@@ -112,20 +110,21 @@ class OwnBlocks:
             of_rows = (inverses[here] @ rows).reshape(-1, n)
             np.matmul(rows.reshape(-1, n).T, of_rows, out=sums[number])
 
-        def multiply(x: Array) -> Array:
-            found: Array = diagonal * x
+        def solve(pull: Array, gain: Array) -> tuple[Array, Array]:
+            right = pull - self.of_lines(gain)
+            x: Array = diagonal * right
 
             def multiply_by(number: int) -> None:
                 here = batches[number]
-                part = inverses[here] @ (border[here] @ x[here, :, None])
-                found[here] -= (border[here].transpose(0, 2, 1) @ part)[:, :, 0]
+                part = inverses[here] @ (border[here] @ right[here, :, None])
+                x[here] -= (border[here].transpose(0, 2, 1) @ part)[:, :, 0]
 
             list(self.pool.map(multiply_by, range(len(batches))))
-            return found
+            return x, gain + weight * self.along(x)
 
         list(self.pool.map(invert, range(len(batches))))
         total = np.diag(diagonal[:, :n].sum(axis=0)) - sums.sum(axis=0)
-        return multiply, (total + total.T) / 2
+        return solve, (total + total.T) / 2
 
 
 def _added(h: Array, own: Array, shared: Array) -> Array:
