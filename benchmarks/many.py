@@ -37,6 +37,7 @@ TOWN = LocalMap(Grid(7, 7, 0.5), latitude=52.52, longitude=13.40)
 HABITS = Mobility.gaussian(TOWN.grid, sigma=1.0)
 LEARNED, PROTECTED = pd.Timestamp("2024-03-04", tz=ZONE), pd.Timestamp("2024-05-06", tz=ZONE)
 BATCH = 500
+LONG_ENOUGH = 2500  # person-days for which it does not matter how long workers take to start
 EVENTS = """
 time_zone = "Europe/Berlin"
 regions.clinic.circle = { latitude = 52.52, longitude = 13.40, radius_km = 0.3 }
@@ -59,9 +60,10 @@ def main() -> None:
         (folder / "events.toml").write_text(EVENTS)
         model = population()
         first = sizes[0]
-        paces = {workers: run(folder, model, first, workers)[0] for workers in (1, 2)}
+        days = max(first, LONG_ENOUGH)
+        paces = {workers: run(folder, model, days, workers)[0] for workers in (1, 2)}
         ratio = paces[2] / paces[1]
-        report(f"{first:,} person-days, two workers over one", f"{ratio:.2f}", "1.8", ratio >= 1.8)
+        report(f"{days:,} person-days, two workers over one", f"{ratio:.2f}", "1.8", ratio >= 1.8)
         peaks = []
         for size in sizes:
             pace, peak = run(folder, model, size, 2)
