@@ -130,7 +130,7 @@ class Blocks:
         is_short = len(self._h) < _FEW * square.size
         return (self._by_lines if is_short else self._by_entries)(np.sqrt(square), np.sqrt(weight))
 
-    def _by_lines(self, root: Array, weight: Array) -> tuple[Solve, Array]:
+    def _by_lines(self, root: Array, root_weight: Array) -> tuple[Solve, Array]:
         """Solve for prices: the inverses are diag(root²) − tᵀ t, with a row of t for each line."""
         n, square = self.n_rows, root**2
         n_batches = len(self._batches)
@@ -139,7 +139,7 @@ class Blocks:
         sums = np.empty((n_batches, n, n))
 
         def take(batch: _Batch) -> None:
-            scaled = _scaled(batch, root, weight)
+            scaled = _scaled(batch, root, root_weight)
             matrices = scaled @ scaled.transpose(0, 2, 1)
             np.einsum("kii->ki", matrices)[:] += 1
             half = np.empty(matrices.shape)
@@ -151,12 +151,12 @@ class Blocks:
             np.matmul(rows.T, rows, out=sums[batch.number])
 
         def solve(pull: Array, gain: Array) -> tuple[Array, Array]:
-            x, price, right = np.empty(self.shape), np.empty(len(gain)), gain / weight
+            x, price, right = np.empty(self.shape), np.empty(len(gain)), gain / root_weight
 
             def solve_for(batch: _Batch) -> None:
                 half, t = halves[batch.number], taken[batch.number]
                 _prices(half, t, batch.columns, self._ends, pull, right, price)
-                price[batch.lines] *= weight[batch.lines]
+                price[batch.lines] *= root_weight[batch.lines]
                 _entries(self._h, self._ends, batch.columns, pull, price, square, x)
 
             self._share(solve_for)
@@ -165,7 +165,7 @@ class Blocks:
         self._share(take)
         return solve, np.diag(square[:, :n].sum(axis=0)) - sums.sum(axis=0)
 
-    def _by_entries(self, root: Array, weight: Array) -> tuple[Solve, Array]:
+    def _by_entries(self, root: Array, root_weight: Array) -> tuple[Solve, Array]:
         """Solve for entries: the inverses are matrices."""
         n = self.n_rows
         if self._room is None:
@@ -174,7 +174,7 @@ class Blocks:
 
         def invert(batch: _Batch) -> None:
             mine, half = matrices[batch.place], halves[batch.place]
-            scaled = _scaled(batch, root, weight)
+            scaled = _scaled(batch, root, root_weight)
             np.matmul(scaled.transpose(0, 2, 1), scaled, out=mine)
             np.einsum("kii->ki", mine)[:] += 1
             half_of_inverse(mine, half)
@@ -188,7 +188,7 @@ class Blocks:
                 x[batch.columns] = (matrices[batch.place] @ right[batch.columns, :, None])[:, :, 0]
 
             self._share(multiply_by)
-            return x, gain + weight**2 * self.along(x)
+            return x, gain + root_weight**2 * self.along(x)
 
         self._share(invert)
         return solve, matrices[:, :n, :n].sum(axis=0)
@@ -264,10 +264,10 @@ def _entries(
             found[column, k] *= square[column, k]
 
 
-def _scaled(batch: _Batch, root: Array, weight: Array) -> Array:
+def _scaled(batch: _Batch, root: Array, root_weight: Array) -> Array:
     """Return lines s so that a block is diag(1 / root) (1 + sᵀ s) diag(1 / root)."""
     scaled: Array = batch.h * root[batch.columns, None]
-    scaled *= batch.padded(weight)[:, :, None]
+    scaled *= batch.padded(root_weight)[:, :, None]
     return scaled
 
 
