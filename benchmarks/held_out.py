@@ -38,7 +38,7 @@ from priste import (
 from priste.calibration import Calibration
 from priste.stream.parts import DEFAULT_FOCUS, DEFAULT_MARGIN
 from priste.tracks import Adversary, LocalMap, Model, clean, discretise, fit_model, read_geolife
-from priste.tracks.habits import learned
+from priste.tracks.habits import HABITS, learned
 from priste.tracks.held_out import Days, Setting
 from priste.tracks.steps import Clock, unbroken
 from priste.worst_case import Sides
@@ -63,12 +63,12 @@ def _remap(margin: float, focus: float = 1.0) -> OptimalRemap:
 
 
 WAYS = {
-    "a set of habits": Way(3),
-    "a set of habits, odds must not rise": Way(3, sides="event"),
-    "a set of habits, no thrift": Way(3, _remap(DEFAULT_MARGIN, DEFAULT_FOCUS)),
-    "a set of habits, no thrift, no focus": Way(3, _remap(DEFAULT_MARGIN)),
-    "a set of habits, no thrift, no focus, three quarters held back": Way(3, _remap(0.75)),
-    "a set of habits, no thrift, no focus, nothing held back": Way(3, _remap(0.0)),
+    "a set of habits": Way(HABITS),
+    "a set of habits, odds must not rise": Way(HABITS, sides="event"),
+    "a set of habits, no thrift": Way(HABITS, _remap(DEFAULT_MARGIN, DEFAULT_FOCUS)),
+    "a set of habits, no thrift, no focus": Way(HABITS, _remap(DEFAULT_MARGIN)),
+    "a set of habits, no thrift, no focus, three quarters held back": Way(HABITS, _remap(0.75)),
+    "a set of habits, no thrift, no focus, nothing held back": Way(HABITS, _remap(0.0)),
     "one model": Way(1),
     "one model, EveryOutput": Way(1, EveryOutput()),
 }

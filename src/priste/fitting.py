@@ -84,17 +84,19 @@ def fit(
     )
 
 
-def by_distance(distances: Array, sequences: Sequence[Any], *, elsewhere: bool = False) -> Array:
+def by_distance(
+    distances: Array, sequences: Sequence[Any], *, returning: float = 0.0, elsewhere: bool = False
+) -> Array:
     """Return how people move if only the distance counts; it is given in cells.
 
-    If the last cell is `elsewhere`, people leave the map equally often wherever they are, and come
-    back anywhere.
+    The share `returning` of all moves leads to where people were seen, as often as they were seen
+    there. If the last cell is `elsewhere`, people leave the map equally often wherever they are,
+    and come back anywhere.
     """
     paths, _ = _checked(sequences, len(distances), 1, 1.0, None)
     ring = np.digitize(distances, RINGS)
     if elsewhere:
-        leaving, returning, staying = len(RINGS) + np.arange(1, 4)
-        ring[:-1, -1], ring[-1, :-1], ring[-1, -1] = leaving, returning, staying
+        ring[:-1, -1], ring[-1, :-1], ring[-1, -1] = len(RINGS) + np.arange(1, 4)
     moved = np.full(len(RINGS) + 4, 0.5)  # half a move to every ring, seen or not
     for path in paths:
         np.add.at(moved, ring[path[:-1], path[1:]], 1.0)
@@ -102,7 +104,9 @@ def by_distance(distances: Array, sequences: Sequence[Any], *, elsewhere: bool =
     for k, weight in enumerate(moved / moved.sum()):
         there = ring == k
         rows += weight * there / np.maximum(there.sum(axis=1, keepdims=True), 1)
-    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+    rows /= rows.sum(axis=1, keepdims=True)
+    usual = np.bincount(np.concatenate(paths), minlength=len(distances))
+    return np.asarray((1 - returning) * rows + returning * usual / usual.sum())
 
 
 def _warn(unobserved: Sequence[int], n_cells: int, rows: int, period: int | None) -> None:

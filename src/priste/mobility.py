@@ -18,6 +18,7 @@ from priste.checks import (
     Array,
     Matrix,
     distribution,
+    fraction,
     frozen,
     positive,
     stochastic,
@@ -172,18 +173,25 @@ class Mobility:
 
     @classmethod
     def by_distance(
-        cls, grid: Grid, sequences: Iterable[Sequence[int] | NDArray[np.integer[Any]]]
+        cls,
+        grid: Grid,
+        sequences: Iterable[Sequence[int] | NDArray[np.integer[Any]]],
+        *,
+        returning: float = 0.0,
     ) -> Self:
         """Learn from sequences of cells how far people move in a step, and nothing else.
 
         All cells at a distance are alike, and all are equally near to elsewhere. It serves as the
         `base` of `fit`: people who were never seen to leave a cell leave it as they leave others,
-        not for any cell of the map.
+        not for any cell of the map. The share `returning` of their moves leads to the cells of the
+        sequences, each as often as it occurs: without it, who has left the usual places wanders
+        about the map for ever.
         """
         if not isinstance(grid, Grid):
             raise MobilityError(f"by_distance needs a Grid, got {type(grid).__name__}")
-        distances = grid.distances / grid.cell_size
-        return cls(fitting.by_distance(distances, list(sequences), elsewhere=grid.elsewhere))
+        distances, known = grid.distances / grid.cell_size, list(sequences)
+        share = fraction(returning, "returning", MobilityError, open_at_one=False)
+        return cls(fitting.by_distance(distances, known, returning=share, elsewhere=grid.elsewhere))
 
     @classmethod
     def fit(

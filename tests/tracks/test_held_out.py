@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from priste import Grid, Mobility
+from priste.errors import MobilityError
 from priste.fitting import RINGS
 from priste.tracks.habits import habits_of, learned
 from priste.tracks.held_out import Days, Setting, _Scores, choose
@@ -42,7 +43,7 @@ def log_likelihood(mobility: Mobility, held_out: Days) -> float:
     return total
 
 
-@pytest.mark.parametrize("base", ["uniform", "local"])
+@pytest.mark.parametrize("base", ["uniform", "local", "usual"])
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("time_of_day", [False, True])
 def test_the_score_is_the_likelihood_of_the_mobility_that_is_learned(
@@ -76,17 +77,47 @@ def test_what_is_given_is_kept_and_a_single_day_leaves_nothing_out() -> None:
 
 def test_habits_share_their_start_and_differ_where_nobody_was_seen() -> None:
     seen = days(5, sigma=0.3)
-    first, anywhere, resting, *more = habits_of(seen, Setting("local", 5.0), 6, lambda _: None)
-    for habit in (anywhere, resting, *more):
-        np.testing.assert_array_equal(habit.initial, first.initial)
-    unseen = first.unobserved[0]
-    stay = [m.transition(0)[unseen, unseen] for m in (first, anywhere, resting)]
-    assert stay[1] == pytest.approx(1 / 12)
-    assert stay[2] == pytest.approx(0.9)
-    assert len({m.transition(0).tobytes() for m in (first, anywhere, resting, *more)}) == 6
-    again = habits_of(seen, Setting("local", 5.0), 6, lambda _: None)
-    for one, other in zip((first, anywhere, resting, *more), again, strict=True):
+    habits = habits_of(seen, Setting("usual", 5.0), 7, lambda _: None)
+    likeliest, anywhere, resting, wandering, *_ = habits
+    for habit in habits:
+        np.testing.assert_array_equal(habit.initial, likeliest.initial)
+    unseen, visited = likeliest.unobserved[0], seen.runs[0][0]
+    stay = [m.transition(0)[unseen, unseen] for m in (anywhere, resting)]
+    assert stay == pytest.approx([1 / 12, 0.9])
+    back = [m.transition(0)[unseen, visited] for m in (wandering, likeliest)]
+    assert back[1] == pytest.approx(0.9 * back[0] + 0.1 * _share_of(visited, seen))
+    assert len({m.transition(0).tobytes() for m in habits}) == 7
+    again = habits_of(seen, Setting("usual", 5.0), 7, lambda _: None)
+    for one, other in zip(habits, again, strict=True):
         np.testing.assert_array_equal(one.transition(0), other.transition(0))
+
+
+def _share_of(cell: int, seen: Days) -> float:
+    """How much of all time was spent in a cell."""
+    return float(np.mean(np.concatenate([np.asarray(run) for run in seen.runs]) == cell))
+
+
+def test_who_is_thought_to_wander_on_also_comes_back_for_others() -> None:
+    seen = days(5)
+    coming_back = learned(seen, Setting("usual", 5.0)).transition(0)
+    *_, fourth = habits_of(seen, Setting("local", 5.0), 4, lambda _: None)
+    np.testing.assert_array_equal(fourth.transition(0), coming_back)
+
+
+def test_in_the_long_run_people_are_where_they_usually_are() -> None:
+    """A base of distances alone leaves people in places where they never were."""
+    city, home = Grid(15, 15), [16, 17, 31, 32]
+    moves = np.random.default_rng(0).choice(home, 200).tolist()
+    for returning, least, most in ((0.0, 0.0, 0.3), (0.1, 0.7, 1.0)):
+        base = Mobility.by_distance(city, [moves], returning=returning)
+        learned_moves = Mobility.fit([moves], city.n_cells, smoothing=10.0, base=base)
+        for_long = np.linalg.matrix_power(learned_moves.transition(0), 10_000)[0]
+        assert least <= for_long[home].sum() <= most
+
+
+def test_a_share_of_moves_lies_between_none_and_all() -> None:
+    with pytest.raises(MobilityError, match=r"returning must lie in \[0, 1\], got 1.5"):
+        Mobility.by_distance(GRID, [[0, 1]], returning=1.5)
 
 
 def test_distances_alone_are_learned() -> None:
@@ -111,6 +142,9 @@ def test_leaving_the_map_and_coming_back_is_learned_whatever_the_distance() -> N
         assert matrix[cell, away] == pytest.approx(2.5 / (2.5 + staying))  # left twice
     assert matrix[away, away] == pytest.approx(3.5 / (3.5 + 1.5))  # stayed three times, back once
     np.testing.assert_allclose(matrix[away, :12], 1.5 / 5 / 12)
+    coming_back = Mobility.by_distance(grid, paths, returning=0.25).transition(0)
+    usual = np.bincount(np.concatenate(paths), minlength=13) / 13  # 13 steps, 5 of them away
+    np.testing.assert_allclose(coming_back, 0.75 * matrix + 0.25 * usual, rtol=1e-12)
 
 
 def ring_of(grid: Grid, here: int, there: int) -> int:

@@ -76,8 +76,8 @@ def fit(
         str | None,
         typer.Option(
             help="Where moves lead that were never seen: 'uniform' (anywhere), 'local' (as far as "
-            "this person's moves do) or 'others' (as other people move; default: what predicts "
-            "best)."
+            "this person's moves do), 'usual' (so, or back to a usual place) or 'others' (as other "
+            "people move; default: what predicts best)."
         ),
     ] = None,
     others: Annotated[

@@ -2,8 +2,9 @@
 
 Nobody has our model. What others make of the same person differs most where the data say least:
 in how people move from places where they were hardly seen. So the set spans that: the setting that
-predicts held-out days best; an observer who thinks that people may go anywhere; and one who thinks
-that people stay where they are. More are the same three, each learned from a bootstrap of the days.
+predicts held-out days best, in which they come back to usual places; an observer who thinks that
+they may go anywhere; one who thinks that they stay where they are; and one who thinks that they
+wander on. More are the same four, each learned from a bootstrap of the days.
 """
 
 import warnings
@@ -17,21 +18,23 @@ from priste.mobility import Mobility
 from priste.progress import Progress
 from priste.tracks.held_out import Days, Setting
 
-HABITS = 3
+HABITS = 4
 """How many habits a model has unless told otherwise: more gained nothing on people held out."""
 STAY = 0.9
 """How likely an observer thinks it that people stay for a step where they were never seen."""
-SIMPLE = 3
+SIMPLE = 4
 """Of so many habits in a row only the first may depend on the time of day."""
 
 
 def habits_of(days: Days, setting: Setting, count: int, progress: Progress) -> list[Mobility]:
     """Return the likeliest mobility and others around it, all with its belief about the start."""
     anywhere, resting = Setting("uniform"), Setting(setting.base)  # simple, as most observers are
+    wandering = Setting("usual" if setting.base == "local" else "local", setting.smoothing)
     ways: list[Callable[[Days], Mobility]] = [
         lambda of: learned(of, setting),
         lambda of: learned(of, anywhere),
         lambda of: learned(of, resting, stay=STAY),
+        lambda of: learned(of, wandering),
     ]
     random, known = np.random.default_rng(0), sorted(set(days.day))
     habits: list[Mobility] = []

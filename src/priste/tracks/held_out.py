@@ -18,10 +18,12 @@ from priste.checks import Array
 from priste.grid import Grid
 from priste.mobility import Mobility
 
-Base = Literal["uniform", "local", "others"]
+Base = Literal["uniform", "local", "usual", "others"]
 SMOOTHINGS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ORDERS = (1, 2)
 FOLDS = 5
+RETURNING = 0.1
+"""The share of moves that lead to a usual place, where a base has those."""
 WORTH = 0.1
 """What a higher order or a time of day must gain, in nats per move, to be worth their states."""
 
@@ -71,9 +73,10 @@ class Days:
 
     def base(self, kind: Base) -> Mobility | None:
         """Return what rows start from before they see a move."""
-        if kind == "others" and self.others is not None:
-            return self.others
-        return Mobility.by_distance(self.grid, self.runs) if kind == "local" else None
+        if kind in ("local", "usual"):
+            returning = RETURNING if kind == "usual" else 0.0
+            return Mobility.by_distance(self.grid, self.runs, returning=returning)
+        return self.others if kind == "others" else None
 
 
 @dataclass(frozen=True)

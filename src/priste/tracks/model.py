@@ -144,8 +144,9 @@ def fit_model(
     Without a `place`, a map of about `cells` cells is laid around the fixes. Whatever is not given
     of `smoothing`, `base`, `order` and `time_of_day` (a matrix for each step of the day) is chosen
     by how well days that are left out are predicted. The base is where moves that were never seen
-    lead: anywhere (``"uniform"``), as far as this person's moves do (``"local"``), or as `others`
-    move: a clean table of other people's tracks, or a model of the same map learned from them.
+    lead: anywhere (``"uniform"``), as far as this person's moves do (``"local"``), so or now and
+    then to a place where they usually are (``"usual"``), or as `others` move: a clean table of
+    other people's tracks, or a model of the same map learned from them.
     `habits` says how many mobilities the set has; with 1 there is only the likeliest. What is off
     the map is one more cell, which people leave for and come back from; unless `elsewhere` is
     False, or the `place` has no such cell. Fixes off the map then end a run of moves.
@@ -178,7 +179,7 @@ def fit_model(
             f"there is nothing to fit: the {len(table)} fixes have no two consecutive steps of "
             f"{duration(length)} on the map"
         )
-    bases: list[Base] = ["uniform", "local"] if base is None else [base]
+    bases: list[Base] = ["uniform", "usual"] if base is None else [base]
     with warnings.catch_warnings():  # of a whole city most cells are never left: see provenance
         warnings.simplefilter("ignore", UnobservedRowsWarning)
         if others is not None:
