@@ -189,6 +189,33 @@ def test_beliefs_that_merge_keep_the_ends_of_the_odds_they_began_with() -> None:
     assert one.exponents.tolist() == [0, 0]
 
 
+@settings(deadline=None)
+@given(random=generators())
+def test_the_middle_of_all_beliefs_is_their_mean(random: np.random.Generator) -> None:
+    model = EventModel(presence({0, 2}, [1, 3]), Mobility(random_stochastic(random, (4, 4))))
+    near = NearPrior(random_stochastic(random, (4,)), 0.4)
+    evidence = Evidence.start(model, near)
+    mean = Evidence.start(model, KnownPrior(near.vertices(4).mean(axis=0)))
+    for column in random.random((3, 4)):
+        evidence, mean = evidence.observe(column).advance(), mean.observe(column).advance()
+    higher = replace(
+        evidence, tensor=np.ldexp(evidence.tensor, 40), exponents=evidence.exponents - 40
+    )
+    apart = np.array([0, 0, 200, 600])  # the same numbers with other exponents
+    uneven = replace(
+        evidence,
+        tensor=np.ldexp(evidence.tensor, -apart[:, None, None]),
+        exponents=evidence.exponents + apart,
+    )
+    expected = mean.four_vectors()
+    for each in (evidence, higher, uneven):
+        found = each.middle().four_vectors()
+        np.testing.assert_allclose(found.a, expected.a, rtol=1e-12)
+        np.testing.assert_allclose(found.not_a, expected.not_a, rtol=1e-12)
+        np.testing.assert_allclose(found.b / found.d, expected.b / expected.d, rtol=1e-12)
+        assert each.middle().has_one_past
+
+
 def test_one_past_is_that_of_one_belief_or_of_two_that_agree() -> None:
     def with_pasts(*rows: int) -> Evidence:
         evidence = Evidence.start(THREE, AnyPrior())

@@ -191,6 +191,18 @@ class Evidence:
             exponents=np.zeros(2, dtype=np.int64),
         )
 
+    def middle(self) -> "Evidence":
+        """Return the evidence for the mean of all beliefs."""
+        depth = self.exponents - self.exponents.max()
+        return replace(
+            self,
+            a=self.a.mean(keepdims=True),
+            not_a=self.not_a.mean(keepdims=True),
+            faint=(np.zeros(1, dtype=bool),) * 2,
+            tensor=np.ldexp(self.tensor, depth[:, None, None]).mean(axis=0, keepdims=True),
+            exponents=np.zeros(1, dtype=np.int64),
+        )
+
     def refuse_foregone(self) -> "Evidence":
         """Return this evidence, or raise if no belief in the set leaves the event open."""
         for chances, verdict in ((self.a, "cannot happen"), (self.not_a, "cannot fail")):

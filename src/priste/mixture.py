@@ -50,6 +50,10 @@ class Mixture(Evidence):
         true, false = zip(*(part.masses for part in self.parts), strict=True)
         return np.vstack(true), np.vstack(false)
 
+    def middle(self) -> "Mixture":
+        """Return the evidence for mixtures of the models, each with the mean of its beliefs."""
+        return Mixture.of_models([part.middle() for part in self.parts])
+
     def observe(self, column: Array) -> "Mixture":
         """Return the evidence after a release whose probability from each cell is `column`."""
         after = replace(

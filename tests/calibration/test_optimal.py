@@ -27,6 +27,7 @@ from priste import (
     Protector,
     audit,
     presence,
+    privacy_loss,
 )
 from priste.calibration import Calibration, Situation
 from priste.calibration.optimal import Loss
@@ -34,6 +35,7 @@ from priste.calibration.program import Program, SolverError
 from priste.calibration.spending import RESERVE, rationed
 from priste.calibration.weighing import weights
 from priste.checks import Array
+from priste.stream import PublicState
 from tests.calibration.test_every_output import protectors
 from tests.oracles import best_remap_loss
 from tests.strategies import random_stochastic
@@ -51,6 +53,7 @@ def random_remap(random: np.random.Generator, grid: Grid) -> Calibration:
         loss=["distance", "squared", "same cell"][random.integers(3)],
         spending=["all", "proportional", "rolling"][random.integers(3)],  # type: ignore[arg-type]
         avoid_secret=bool(random.integers(2)),
+        margin=[0.0, 0.3][random.integers(2)],
         focus=[1.0, 3.0][random.integers(2)],
         thrift=[0.0, 0.3][random.integers(2)],
         gap=float(10 ** random.uniform(-4, -1)),
@@ -79,6 +82,35 @@ def test_no_sequence_anyone_can_see_exceeds_epsilon() -> None:
     keep_the_promise()
     assert audited >= 100
     assert informative >= 30
+
+
+def test_the_belief_in_the_middle_keeps_a_margin_and_those_around_it_their_promise() -> None:
+    line, epsilon, margin = Grid(1, 4), 0.8, 0.5
+    near = NearPrior([0.4, 0.3, 0.2, 0.1], 0.4)
+    middle = KnownPrior(near.vertices(4).mean(axis=0))
+    mobility, event = Mobility.gaussian(line, 0.7), presence({0}, [1, 2])
+    guard = Protector(
+        mobility,
+        PlanarLaplace(line, 2.0),
+        Protect(event, epsilon),
+        prior=near,
+        calibration=OptimalRemap(margin=margin),
+        eta=0.0,
+    )
+    largest: dict[Prior, float] = {near: 0.0, middle: 0.0}
+
+    def follow(state: PublicState, columns: list[Array]) -> None:
+        for prior in largest if columns else ():
+            loss = privacy_loss(event, mobility, columns, prior=prior)[-1]
+            largest[prior] = max(largest[prior], float(loss))
+        if len(columns) < 3:
+            now = state.arrive()
+            for outcome in guard.calibration.plan(now.situation()).outcomes():
+                follow(now.observe(outcome.column, None), [*columns, outcome.column])
+
+    follow(guard.beginning(), [])
+    assert largest[middle] == pytest.approx((1 - margin) * epsilon, rel=1e-5)  # a little room
+    assert (1 - margin) * epsilon < largest[near] <= epsilon
 
 
 def first_step(prior: Prior, epsilon: float = 0.5, mechanism: object = ALONE) -> Situation:

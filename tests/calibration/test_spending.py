@@ -1,5 +1,7 @@
 """How much of ε a step may use, beside the formulas written out for a loss that is enumerated."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,9 +68,26 @@ def test_a_step_gets_its_share_of_what_is_planned_with(spending: Spending, epsil
     assert protection.event is EVENT
 
 
-def test_what_is_held_back_is_never_planned_with() -> None:
-    (protection,) = rationed(after_two_releases(10 * SPENT), "all", margin=0.3).protections
-    assert protection.epsilon == pytest.approx(7 * SPENT, rel=1e-9)
+@pytest.mark.parametrize("spending", ["all", "proportional", "rolling"])
+def test_what_is_held_back_is_never_planned_with_for_the_belief_in_the_middle(
+    spending: Spending,
+) -> None:
+    now = after_two_releases(10 * SPENT)
+    allowed = rationed(now, spending, margin=0.3)
+    (anybody,) = rationed(now, spending).protections  # the start may be anywhere
+    middle = replace(now, evidence=(now.evidence[0].middle(),))
+    (known,) = rationed(middle, spending, margin=0.3).protections  # one belief, nothing else
+    assert [p.epsilon for p in allowed.protections] == [anybody.epsilon, known.epsilon]
+    assert [len(e.a) for e in allowed.evidence] == [3, 1]
+    if spending == "all":
+        assert known.epsilon == pytest.approx(7 * SPENT, rel=1e-9)
+
+
+def test_less_than_the_reserve_cannot_be_held_back() -> None:
+    now = after_two_releases(10 * SPENT)
+    for margin in (0.0, 0.01, 0.02):
+        (protection,) = rationed(now, "all", margin).protections
+        assert protection.epsilon == pytest.approx(9.8 * SPENT, rel=1e-9)
 
 
 def test_the_share_of_an_event_that_is_tracked_late_counts_from_there() -> None:

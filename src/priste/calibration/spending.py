@@ -25,11 +25,18 @@ _ROOM = 1e-6  # of ε, per step: for ε of 0.01 and more the reserve lasts for 2
 def rationed(situation: Situation, spending: Spending, margin: float = 0.0) -> Situation:
     """Return the situation with the ε that this step may use, a little above the loss so far.
 
-    `margin` is the share of ε that is never used.
+    `margin` is the share of ε that is never used for the belief in the middle of all. Observers
+    who believe something else about the start are surprised once already: they may lose all of ε.
     """
-    pairs = zip(situation.protections, situation.evidence, strict=True)
-    protections = tuple(_rationed(p, e, spending, max(margin, RESERVE)) for p, e in pairs)
-    return replace(situation, protections=protections)
+    pairs = list(zip(situation.protections, situation.evidence, strict=True))
+    middles = [(p, e.middle()) for p, e in pairs if margin > RESERVE and len(e.a) > 1]
+    held_back = [RESERVE if middles and len(e.a) > 1 else max(margin, RESERVE) for _, e in pairs]
+    held_back += [margin] * len(middles)
+    pairs += middles
+    protections = (
+        _rationed(p, e, spending, share) for (p, e), share in zip(pairs, held_back, strict=True)
+    )
+    return replace(situation, protections=tuple(protections), evidence=tuple(e for _, e in pairs))
 
 
 def _rationed(
