@@ -16,7 +16,7 @@ from priste.calibration.program import Program, SolverError
 from priste.calibration.promising import promising
 from priste.calibration.refine import certified_with_truth
 from priste.calibration.shared_cuts import SharedCuts
-from priste.calibration.toll import FREE, Toll
+from priste.calibration.toll import Toll
 from priste.calibration.warm_start import Belief, WarmStart
 from priste.calibration.weighing import weights
 from priste.checks import Array
@@ -60,14 +60,6 @@ def _smallest(losses: Array) -> float:
     return smallest if smallest < np.inf else 0.0
 
 
-def _toll(situation: Situation, price: float) -> Toll:
-    """Return the toll on the columns of an emission."""
-    if not price:
-        return FREE
-    pairs = zip(situation.protections, situation.evidence, strict=True)
-    return Toll.on([Bound.of(p, e, None) for p, e in pairs], price)
-
-
 class Search:
     """One step's search for Q, on the whole map or on a coarser one.
 
@@ -86,7 +78,9 @@ class Search:
         self.deadline = time.monotonic() + effort.time_limit
         self.weights = weights(situation)
         self.emission = situation.mechanism.emission()
-        self.toll = _toll(situation, effort.thrift * _smallest(losses) if effort.thrift else 0.0)
+        pairs = zip(situation.protections, situation.evidence, strict=True)
+        self.bounds = [Bound.of(p, e, None) for p, e in pairs]
+        self.toll = Toll.on(self.bounds, effort.thrift * _smallest(losses))
         self.is_linear = all(evidence.has_one_past for evidence in situation.evidence)
         self.possible = usable_outputs(losses.shape[1], self.emission, avoided)
         self._chosen: list[int] = []  # outputs of a coarser map, and how near each cell has one
@@ -206,8 +200,7 @@ class OnMap:
             self.merged = np.eye(len(outputs))[np.argmin(costs, axis=1)]
             emission, costs = emission @ self.merged, self.merged.T @ costs
         self.mechanism, self.cost = emission, costs
-        pairs = zip(self.situation.protections, self.situation.evidence, strict=True)
-        self.bounds = [Bound.of(p, e, emission) for p, e in pairs]
+        self.bounds = [bound.after(emission) for bound in search.bounds]
         self.toll = search.toll.after(emission)
         self.paid = 0.0  # of the toll, by the plan
 

@@ -25,8 +25,10 @@ class Toll:
     @classmethod
     def on(cls, bounds: Sequence[Bound], price: float) -> "Toll":
         """Return the toll on moving odds, the mean of that for each promise."""
+        if not price:
+            return FREE
         lines = [line for bound in bounds for line in bound.movements()]
-        return cls(np.array(lines), price / len(bounds)) if price and lines else FREE
+        return cls(np.array(lines), price / len(bounds)) if lines else FREE
 
     def after(self, mechanism: Array) -> "Toll":
         """Return the toll on what comes after a mechanism, where this one is on the emission."""

@@ -112,11 +112,11 @@ def normalised(weights: Array) -> Array:
 def distance(rows: Array, centre: Array) -> float:
     """Return the δ within which every row is a multiple of `centre`, rounded up."""
     possible = centre > 0
-    rows = rows[:, possible]
-    if not (rows > 0).all():
+    ratios = (rows if possible.all() else rows[:, possible]) / centre[possible]
+    least, most = ratios.min(axis=1), ratios.max(axis=1)
+    if not (least > 0).all():
         return np.inf
-    ratios = np.log(rows) - np.log(centre[possible])
-    return float(np.ptp(ratios, axis=1).max()) / 2 + _ROUNDING
+    return float((np.log(most) - np.log(least)).max()) / 2 + _ROUNDING
 
 
 _ROUNDING = 1e-11  # more than floating point can have lost on the way
