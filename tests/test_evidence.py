@@ -207,8 +207,16 @@ def test_the_middle_of_all_beliefs_is_their_mean(random: np.random.Generator) ->
         tensor=np.ldexp(evidence.tensor, -apart[:, None, None]),
         exponents=evidence.exponents + apart,
     )
+    refuted = replace(  # a fifth belief, impossible by now, with the exponent that it had then
+        evidence,
+        a=np.append(evidence.a, evidence.a.mean()),
+        not_a=np.append(evidence.not_a, evidence.not_a.mean()),
+        faint=(np.zeros(5, dtype=bool),) * 2,
+        tensor=np.concatenate([evidence.tensor, 0 * evidence.tensor[:1]]),
+        exponents=np.append(evidence.exponents - 3000, 0),
+    )
     expected = mean.four_vectors()
-    for each in (evidence, higher, uneven):
+    for each in (evidence, higher, uneven, refuted):
         found = each.middle().four_vectors()
         np.testing.assert_allclose(found.a, expected.a, rtol=1e-12)
         np.testing.assert_allclose(found.not_a, expected.not_a, rtol=1e-12)

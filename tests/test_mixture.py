@@ -11,6 +11,7 @@ from priste import (
     EveryOutput,
     KnownPrior,
     Mobility,
+    NearPrior,
     OptimalRemap,
     Prior,
     Protect,
@@ -157,3 +158,22 @@ def test_a_mixture_follows_each_model_by_itself() -> None:
             for name in ("a", "not_a", "b", "d", "exponents"):
                 wanted = np.concatenate([getattr(vectors, name) for vectors in expected])
                 np.testing.assert_allclose(getattr(found, name), wanted, rtol=1e-14)
+
+
+def test_in_the_middle_of_mixtures_each_model_has_the_mean_of_its_beliefs() -> None:
+    near = NearPrior([0.5, 0.5], 0.6)
+    calibration = OptimalRemap(1 - np.eye(2), margin=0.5)
+    guard = protector(prior=near, calibration=calibration)
+    known = protector(prior=KnownPrior(near.vertices(2).mean(axis=0)))
+    for _ in range(300):  # the models drift apart by hundreds of binary orders
+        for each in (guard, known):
+            each.repeat(np.array([0.9, 0.1]))
+    (mixture,), (expected,) = (each.state.arrive().evidence for each in (guard, known))
+    found, wanted = mixture.middle().four_vectors(), expected.four_vectors()
+    np.testing.assert_allclose(found.a, wanted.a, rtol=1e-12)
+    assert np.ptp(wanted.exponents) > 200
+    for name in ("b", "d"):
+        ratio = getattr(found, name) / getattr(wanted, name)
+        orders = found.exponents - wanted.exponents
+        np.testing.assert_allclose(np.log2(ratio) + orders, 0.0, atol=1e-9)
+    assert audit(protector(prior=near, calibration=calibration), steps=3).kept

@@ -193,14 +193,18 @@ class Evidence:
 
     def middle(self) -> "Evidence":
         """Return the evidence for the mean of all beliefs."""
-        depth = self.exponents - self.exponents.max()
+        possible = self.tensor.any(axis=(1, 2))  # one that is refuted keeps the exponent it had
+        top = self.exponents.max(
+            where=possible | ~possible.any(), initial=np.iinfo(np.int64).min // 2
+        )
+        scale = np.ldexp(1 / len(self.a), np.minimum(self.exponents - top, 0))
         return replace(
             self,
             a=self.a.mean(keepdims=True),
             not_a=self.not_a.mean(keepdims=True),
             faint=(np.zeros(1, dtype=bool),) * 2,
-            tensor=np.ldexp(self.tensor, depth[:, None, None]).mean(axis=0, keepdims=True),
-            exponents=np.zeros(1, dtype=np.int64),
+            tensor=np.tensordot(scale, self.tensor, 1)[None],
+            exponents=np.array([top]),
         )
 
     def refuse_foregone(self) -> "Evidence":

@@ -644,18 +644,18 @@ def test_a_set_of_habits_is_fitted_protected_and_held_against_other_days(
     model, where = tmp_path / "m.npz", ("--step", "1h", "--time-zone", city.ZONE, "--cells", 25)
     fitted = run("fit", tmp_path / "past.csv", "-o", model, *where, "--order", 1)
     assert fitted.code == 0, fitted.err
-    assert "3 habits around the likeliest: local base" in fitted.out
+    assert "4 habits around the likeliest: usual base" in fitted.out
     assert re.search(r"held-out days: -\d\.\d+ nats per move, \+\d\.\d+ over", fitted.out)
     words = "protect", tmp_path / "day.csv", "-m", model, "-e", tmp_path / "events.toml"
     assert "leave it out" in run(*words, "--calibration", "every-output", "--margin", 0.2).err
     assert run(*words, "--margin", 1.5).code == 3
     ended = run(*words, "--seed", 1)
     assert ended.code == 0, ended.err
-    assert "whichever of the 3 habits" in ended.out
+    assert "whichever of the 4 habits" in ended.out
     certificate = tmp_path / "day.protected.certificate.json"
     calibration = json.loads(certificate.read_text())["calibration"]
     assert (calibration["margin"], calibration["spending"]) == (0.5, "proportional")
-    assert (calibration["focus"], calibration["thrift"]) == (2, 0.5)
+    assert (calibration["focus"], calibration["thrift"]) == (1.75, 0.5)
     assert run(*words, "--seed", 1, "--margin", 0.1, "--force").code == 0
     calibration = json.loads(certificate.read_text())["calibration"]
     assert (calibration["margin"], calibration["spending"]) == (0.1, "proportional")

@@ -54,13 +54,13 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> list[Certificate]:
 
 def test_a_model_of_several_habits_comes_back_as_it_was(tmp_path: Path) -> None:
     model = city.habits()
-    assert len(model.mobilities) == 3
+    assert len(model.mobilities) == 4
     save_model(model, tmp_path / "m.npz")
     again = load_model(tmp_path / "m.npz")
     assert again.fingerprint == model.fingerprint
     for one, other in zip(model.mobilities, again.mobilities, strict=True):
         np.testing.assert_array_equal(one.transition(0), other.transition(0))
-    assert "3 habits" in repr(model)
+    assert "4 habits" in repr(model)
     assert model.provenance["nats per held-out move"] < 0
 
 
@@ -107,8 +107,8 @@ def test_a_certificate_says_how_many_habits_it_is_about(
 ) -> None:
     save_certificate(certificates[0], tmp_path / "c.json")
     again = load_certificate(tmp_path / "c.json")
-    assert again.habits == 3
-    assert "whichever of the 3 habits" in str(again)
+    assert again.habits == 4
+    assert "whichever of the 4 habits" in str(again)
     assert "margin 0.5" in str(again)
 
 

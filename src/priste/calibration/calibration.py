@@ -40,6 +40,11 @@ class Situation:
     def __repr__(self) -> str:
         return f"Situation({self.mechanism!r}, {len(self.evidence)} promises)"
 
+    @property
+    def n_promises(self) -> int:
+        """How many events there are promises about, each under each model counted once."""
+        return len({id(evidence.model) for evidence in self.evidence})
+
     def forbidden_output(self, emission: Array, hint: int = 0) -> int | None:
         """Return an output of `emission` that would break a promise, or None if there is none.
 

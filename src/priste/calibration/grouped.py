@@ -114,7 +114,7 @@ class GroupedSearch:
             len(situation.belief) > LARGE
             and effort.outputs is None
             and effort.thrift == 0
-            and 0 < len(situation.evidence) <= FEW
+            and 0 < situation.n_promises <= FEW
             and all(evidence.has_one_past for evidence in situation.evidence)
         )
 

@@ -124,7 +124,7 @@ class Search:
     @property
     def _has_few_promises(self) -> bool:
         """Whether a finer map can be had because few promises bind it."""
-        return len(self.situation.evidence) <= FEW
+        return self.situation.n_promises <= FEW
 
     def _by_cuts(self) -> CertifiedPlan:
         """Return the best certified matrix, on finer maps as long as that is worth it."""
