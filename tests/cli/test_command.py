@@ -673,7 +673,7 @@ def test_a_set_of_habits_is_fitted_protected_and_held_against_other_days(
 def test_a_base_that_is_none_is_refused(run: Run, desk: Path) -> None:
     ended = run("fit", desk / "day.gpx", "-o", desk / "new.npz", "--base", "near")
     assert ended.code == 3
-    assert "--base is one of uniform, local, others" in ended.err
+    assert "--base is one of uniform, local, usual, others" in ended.err
 
 
 def test_a_day_without_events_is_released_and_hides_as_well_as_others(run: Run, desk: Path) -> None:
