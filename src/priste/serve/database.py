@@ -6,6 +6,7 @@ names of some types, a statement says `{bytes}` or `{real}`.
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ Row = tuple[Any, ...]
 
 BUSY_SECONDS = 10.0
 """How long a statement waits for another process that writes."""
+
+_NOTICED = 3.0  # seconds that a server may take to notice that a connection has ended
 
 
 class Database(Protocol):
@@ -148,10 +151,16 @@ class PostgreSQL:
             yield self
 
     def hold(self) -> None:
-        """Hold the database alone, as long as the connection lives; refuse if another does."""
-        ((is_ours,),) = self.execute("SELECT pg_try_advisory_lock(hashtext('priste gateway'))")
-        if not is_ours:
-            raise _held_by_another("the database")
+        """Hold the database alone, as long as the connection lives; refuse if another does.
+
+        The server takes a moment to notice that the connection of a gateway has ended.
+        """
+        until = time.monotonic() + _NOTICED
+        ask = "SELECT pg_try_advisory_lock(hashtext('priste gateway'))"
+        while self.execute(ask) != [(True,)]:
+            if time.monotonic() > until:
+                raise _held_by_another("the database")
+            time.sleep(0.05)
 
     def tidy(self) -> None:
         """Leave it to the server, which vacuums by itself."""
