@@ -28,15 +28,19 @@ def rationed(situation: Situation, spending: Spending, margin: float = 0.0) -> S
     `margin` is the share of ε that is never used for the belief in the middle of all. Observers
     who believe something else about the start are surprised once already: they may lose all of ε.
     """
-    pairs = list(zip(situation.protections, situation.evidence, strict=True))
-    middles = [(p, e.middle()) for p, e in pairs if margin > RESERVE and len(e.a) > 1]
-    held_back = [RESERVE if middles and len(e.a) > 1 else max(margin, RESERVE) for _, e in pairs]
-    held_back += [margin] * len(middles)
-    pairs += middles
-    protections = (
-        _rationed(p, e, spending, share) for (p, e), share in zip(pairs, held_back, strict=True)
+    conditions, middles = [], []
+    for protection, evidence in zip(situation.protections, situation.evidence, strict=True):
+        held_back = max(margin, RESERVE)
+        if held_back > RESERVE and len(evidence.a) > 1:
+            middles.append((protection, evidence.middle(), held_back))
+            held_back = RESERVE
+        conditions.append((protection, evidence, held_back))
+    conditions += middles
+    return replace(
+        situation,
+        protections=tuple(_rationed(p, e, spending, share) for p, e, share in conditions),
+        evidence=tuple(e for _, e, _ in conditions),
     )
-    return replace(situation, protections=tuple(protections), evidence=tuple(e for _, e in pairs))
 
 
 def _rationed(
