@@ -4,6 +4,7 @@ import math
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -77,19 +78,29 @@ def test_what_is_given_is_kept_and_a_single_day_leaves_nothing_out() -> None:
 
 def test_habits_share_their_start_and_differ_where_nobody_was_seen() -> None:
     seen = days(5, sigma=0.3)
-    habits = habits_of(seen, Setting("usual", 5.0), 7, lambda _: None)
+    habits = habits_of(seen, Setting("usual", 5.0), pd.Timedelta("1h"), 7, lambda _: None)
     likeliest, anywhere, resting, wandering, *_ = habits
     for habit in habits:
         np.testing.assert_array_equal(habit.initial, likeliest.initial)
     unseen, visited = likeliest.unobserved[0], seen.runs[0][0]
     stay = [m.transition(0)[unseen, unseen] for m in (anywhere, resting)]
-    assert stay == pytest.approx([1 / 12, 0.9])
+    assert stay == pytest.approx([1 / 12, math.exp(-1 / 8)])  # eight hours in the mean
     back = [m.transition(0)[unseen, visited] for m in (wandering, likeliest)]
     assert back[1] == pytest.approx(0.9 * back[0] + 0.1 * _share_of(visited, seen))
     assert len({m.transition(0).tobytes() for m in habits}) == 7
-    again = habits_of(seen, Setting("usual", 5.0), 7, lambda _: None)
+    again = habits_of(seen, Setting("usual", 5.0), pd.Timedelta("1h"), 7, lambda _: None)
     for one, other in zip(habits, again, strict=True):
         np.testing.assert_array_equal(one.transition(0), other.transition(0))
+
+
+def test_how_long_people_may_stay_in_new_places_does_not_depend_on_the_step() -> None:
+    seen = days(5, sigma=0.3)
+    after_an_hour = []
+    for step, steps in (("1h", 1), ("10min", 6), ("1min", 60)):
+        habits = habits_of(seen, Setting("usual", 5.0), pd.Timedelta(step), 3, lambda _: None)
+        unseen = habits[0].unobserved[0]
+        after_an_hour.append(habits[2].transition(0)[unseen, unseen] ** steps)
+    np.testing.assert_allclose(after_an_hour, after_an_hour[0], rtol=1e-12, atol=0)
 
 
 def _share_of(cell: int, seen: Days) -> float:
@@ -100,7 +111,7 @@ def _share_of(cell: int, seen: Days) -> float:
 def test_who_is_thought_to_wander_on_also_comes_back_for_others() -> None:
     seen = days(5)
     coming_back = learned(seen, Setting("usual", 5.0)).transition(0)
-    *_, fourth = habits_of(seen, Setting("local", 5.0), 4, lambda _: None)
+    *_, fourth = habits_of(seen, Setting("local", 5.0), pd.Timedelta("1h"), 4, lambda _: None)
     np.testing.assert_array_equal(fourth.transition(0), coming_back)
 
 

@@ -7,10 +7,12 @@ they may go anywhere; one who thinks that they stay where they are; and one who 
 wander on. More are the same four, each learned from a bootstrap of the days.
 """
 
+import math
 import warnings
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 
 from priste.checks import Array
 from priste.errors import UnobservedRowsWarning
@@ -20,20 +22,25 @@ from priste.tracks.held_out import Days, Setting
 
 HABITS = 4
 """How many habits a model has unless told otherwise: more gained nothing on people held out."""
-STAY = 0.9
-"""How likely an observer thinks it that people stay for a step where they were never seen."""
+RESIDENCE = pd.Timedelta("8h")
+"""How long, in the mean, an observer may think that people stay where they were never seen.
+
+People who have moved stay for days where no learned day was, and others know it."""
 SIMPLE = 4
 """Of so many habits in a row only the first may depend on the time of day."""
 
 
-def habits_of(days: Days, setting: Setting, count: int, progress: Progress) -> list[Mobility]:
+def habits_of(
+    days: Days, setting: Setting, step: pd.Timedelta, count: int, progress: Progress
+) -> list[Mobility]:
     """Return the likeliest mobility and others around it, all with its belief about the start."""
+    stay = math.exp(-step / RESIDENCE)
     anywhere, resting = Setting("uniform"), Setting(setting.base)  # simple, as most observers are
     wandering = Setting("usual" if setting.base == "local" else "local", setting.smoothing)
     ways: list[Callable[[Days], Mobility]] = [
         lambda of: learned(of, setting),
         lambda of: learned(of, anywhere),
-        lambda of: learned(of, resting, stay=STAY),
+        lambda of: learned(of, resting, stay=stay),
         lambda of: learned(of, wandering),
     ]
     random, known = np.random.default_rng(0), sorted(set(days.day))
