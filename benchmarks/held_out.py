@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from benchmarks.geolife import BEIJING, ZONE
 from benchmarks.measure import report
@@ -83,7 +84,7 @@ def main() -> None:
     people = sorted(Path(folder).iterdir())
     jobs = [(person, name, int(days or 5), int(draws or 1)) for name in WAYS for person in people]
     print("Held out: what observers with other habits in mind learn")
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(2, initializer=threadpool_limits, initargs=(1,)) as pool:
         found = [case for cases in pool.map(_measured, jobs) for case in cases]
     tables = summaries(found)
     if file:

@@ -8,7 +8,8 @@ import numpy as np
 from priste.checks import Array
 from priste.mobility import Mobility
 
-_CHANGE = 0.02  # of the trust in models that is evened out at each step: days do not go on alike
+_LIKELIEST = 0.7  # how far the first of several models is trusted before anything is released
+_CHANGE = 0.02  # of the trust that goes back to that at each step: days do not go on alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Whereabouts:
     def start(cls, mobilities: Sequence[Mobility], initial: Array | None) -> "Whereabouts":
         """Return what is known before the first release: `initial`, or what each model says."""
         beliefs = tuple(m.states(m.initial if initial is None else initial) for m in mobilities)
-        return cls(beliefs, np.full(len(beliefs), 1 / len(beliefs)))
+        return cls(beliefs, _at_first(len(beliefs)))
 
     def arrive(self, mobilities: Sequence[Mobility], step: int) -> "Whereabouts":
         """Return what is known at the step after `step`, before its release."""
@@ -34,7 +35,8 @@ class Whereabouts:
         for belief, mobility in zip(self.by_model, mobilities, strict=True):
             there = np.asarray(belief @ mobility.transition(step))
             moved.append(there / there.sum())  # rounding must not add up
-        return Whereabouts(tuple(moved), (1 - _CHANGE) * self.trust + _CHANGE / len(moved))
+        trust = (1 - _CHANGE) * self.trust + _CHANGE * _at_first(len(moved))
+        return Whereabouts(tuple(moved), trust)
 
     def observe(self, mobilities: Sequence[Mobility], column: Array) -> "Whereabouts":
         """Return what is known after a release whose probability from each cell is `column`.
@@ -61,3 +63,12 @@ class Whereabouts:
             bool((belief * column[m.cell_of_state]).any())
             for m, belief in zip(mobilities, self.by_model, strict=True)
         )
+
+
+def _at_first(n_models: int) -> Array:
+    """Return the trust in models before anything is known: the first is the likeliest."""
+    if n_models == 1:
+        return np.ones(1)
+    trust = np.full(n_models, (1 - _LIKELIEST) / (n_models - 1))
+    trust[0] = _LIKELIEST
+    return trust
