@@ -78,8 +78,8 @@ class Protector:
     Several mobility models may be given: the promise then holds for observers who have any one of
     them in mind, all with the same `prior` about the start. With ``mixtures=True`` it also holds
     for those who do not know which is true and learn it from the releases; that is a much harder
-    promise. The public belief that a `LocationSet` follows is that of the models, each counting as
-    far as it foretold the releases.
+    promise. Give the likeliest first: the public belief that a `LocationSet` follows is that of the
+    models, the first counting 0.7 at the start, and then each as far as it foretold the releases.
 
     Random draws come from the operating system; with a `seed` they are reproducible and offer no
     protection against anybody who knows or guesses the seed.

@@ -2,6 +2,8 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,7 @@ from priste import Grid, Mobility
 from priste.errors import MobilityError, UnobservedRowsWarning
 from priste.fitting import RINGS
 from priste.tracks.habits import habits_of, learned
-from priste.tracks.held_out import Days, Setting, _Scores, choose
+from priste.tracks.held_out import Base, Days, Setting, _Scores, choose
 
 GRID = Grid(3, 4)
 RANDOM = np.random.default_rng(3)
@@ -84,7 +86,7 @@ def test_habits_share_their_start_and_differ_where_nobody_was_seen() -> None:
         np.testing.assert_array_equal(habit.initial, likeliest.initial)
     unseen, visited = likeliest.unobserved[0], seen.runs[0][0]
     stay = [m.transition(0)[unseen, unseen] for m in (anywhere, resting)]
-    assert stay == pytest.approx([1 / 12, math.exp(-1 / 8)])  # eight hours in the mean
+    assert stay == pytest.approx([1 / 12, math.exp(-1 / 8)])  # eight hours on average
     back = [m.transition(0)[unseen, visited] for m in (wandering, likeliest)]
     assert back[1] == pytest.approx(0.9 * back[0] + 0.1 * _share_of(visited, seen))
     assert len({m.transition(0).tobytes() for m in habits}) == 7
@@ -101,6 +103,31 @@ def test_how_long_people_may_stay_in_new_places_does_not_depend_on_the_step() ->
         unseen = habits[0].unobserved[0]
         after_an_hour.append(habits[2].transition(0)[unseen, unseen] ** steps)
     np.testing.assert_allclose(after_an_hour, after_an_hour[0], rtol=1e-12, atol=0)
+
+
+def test_the_third_habit_stays_where_little_is_known_and_nowhere_for_ever() -> None:
+    hourly, stay = pd.Timedelta("1h"), math.exp(-1 / 8)
+    seen = days(5, sigma=2.0)
+    settled = replace(seen, runs=[*seen.runs, [7] * 60], day=[*seen.day, 9], phase=[*seen.phase, 0])
+    for base in ("uniform", "local", "usual"):
+        resting = habits_of(settled, Setting(base), hourly, 3, lambda _: None)[2].transition(0)
+        plain, sticky = (
+            np.diag(learned(settled, Setting(base), chance).transition(0))
+            for chance in (None, stay)
+        )
+        expected = np.minimum(sticky, np.maximum(plain, stay))
+        np.testing.assert_allclose(np.diag(resting), expected, rtol=1e-12, atol=0)
+        assert sticky[7] > plain[7] > stay
+        assert resting[7, 7] == pytest.approx(plain[7])
+
+
+@pytest.mark.parametrize("step", ["1D", "14D", "366D"])
+def test_in_long_steps_the_third_habit_stays_as_long_as_others(step: str) -> None:
+    home = replace(days(2), runs=[[3] * 50, [3] * 50])
+    for base in get_args(Base):
+        habits = habits_of(home, Setting(base), pd.Timedelta(step), 3, lambda _: None)
+        resting, without = habits[2].transition(0), learned(home, Setting(base)).transition(0)
+        assert (np.diag(resting) >= np.diag(without) - 1e-15).all()
 
 
 def _share_of(cell: int, seen: Days) -> float:

@@ -64,6 +64,18 @@ def test_a_model_comes_back_as_it_was(tmp_path: Path, options: dict[str, object]
     assert [path.name for path in tmp_path.iterdir()] == ["city.model"]
 
 
+@pytest.mark.parametrize(("step", "hours"), [("1h", 1), ("2h", 2)])
+def test_an_observer_may_think_that_people_stay_for_hours_where_they_were_never_seen(
+    step: str, hours: int
+) -> None:
+    clock = Clock(pd.Timestamp("2024-05-01", tz=BERLIN), pd.Timedelta(hours=1))
+    restless = as_track(range(24), [0, 8, 4] * 8, PLACE, clock)
+    model = fit_model(restless, step=step, place=PLACE, time_zone=BERLIN, base="usual")
+    unseen = model.mobility.unobserved[0]
+    stay = model.mobilities[2].transition(0)[unseen, unseen]
+    assert stay == pytest.approx(np.exp(-hours / 8), rel=1e-12)
+
+
 def test_a_map_is_laid_around_the_fixes_if_none_is_given() -> None:
     model = fit_model(days(3), step="1h", cells=30)
     assert 15 < model.place.grid.n_cells < 60

@@ -47,15 +47,15 @@ class OptimalRemap:
 
     `loss` is the distance, its square, 0 or 1 for the same cell or another, or a matrix of losses
     per true and released cell. The public belief is that of the mobility models, from their
-    `initial` on, each counting as far as it foretold the releases, with a thousandth spread over
-    all cells, so that no row is arbitrary. Models that allow for everything believe too little in
-    the usual places; with a `focus` above 1 the loss is weighed by that power of the belief, for
-    the most part, and promises stay as they are. `spending` says how much of ε a step may use, and
-    `margin` which share of it the belief in the middle of the set never loses: it is held back for
-    observers whose model of the person is none of those that the promise is made for. With a
-    `thrift` above 0 plans tell only what is worth it: to the loss they add how far a release is
-    expected to leave the odds from where they began, times `thrift`, in units of the smallest loss
-    between two cells, which is mostly the distance of neighbours.
+    `initial` on, the first counting most, until releases tell which foretold them, with a
+    thousandth spread over all cells, so that no row is arbitrary. Models that allow for everything
+    believe too little in the usual places; with a `focus` above 1 the loss is weighed by that power
+    of the belief, for the most part, and promises stay as they are. `spending` says how much of ε a
+    step may use, and `margin` which share of it the belief in the middle of the set never loses: it
+    is held back for observers whose model of the person is none of those that the promise is made
+    for. With a `thrift` above 0 plans tell only what is worth it: to the loss they add how far a
+    release is expected to leave the odds from where they began, times `thrift`, in units of the
+    smallest loss between two cells, which is mostly the distance of neighbours.
     With `avoid_secret` no cell is released while an event asks about it, by anybody: a release on
     the very spot is deniable by the numbers, and looks bad. That costs a little accuracy.
     """
