@@ -18,7 +18,7 @@ DEFAULT_RHO = 0.1
 DEFAULT_MARGIN = 0.5
 """The share of ε that is held back where several models say that none is certain."""
 
-DEFAULT_FOCUS = 1.75
+DEFAULT_FOCUS = 1.5
 """How much more the usual places count there: several models allow for more than people do."""
 
 DEFAULT_THRIFT = 0.5
