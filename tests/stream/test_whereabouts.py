@@ -54,10 +54,12 @@ def test_trust_that_was_lost_comes_back() -> None:
 
 
 def test_a_release_that_no_model_allows_changes_nothing() -> None:
-    start = Whereabouts.start(MODELS, np.array([1.0, 0.0]))
-    seen = start.observe(MODELS, np.array([0.0, 1.0]))
-    np.testing.assert_array_equal(seen.trust, start.trust)
-    np.testing.assert_array_equal(seen.by_model, start.by_model)
+    there = Whereabouts(
+        Whereabouts.start(MODELS, np.array([1.0, 0.0])).by_model, np.array([0.9, 0.1])
+    )
+    seen = there.observe(MODELS, np.array([0.0, 1.0]))
+    np.testing.assert_array_equal(seen.trust, there.trust)
+    np.testing.assert_array_equal(seen.by_model, there.by_model)
 
 
 def test_a_model_under_which_a_release_is_impossible_learns_nothing() -> None:

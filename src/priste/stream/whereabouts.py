@@ -9,7 +9,7 @@ from priste.checks import Array
 from priste.mobility import Mobility
 
 _LIKELIEST = 0.7  # how far the first of several models is trusted before anything is released
-_CHANGE = 0.02  # of the trust that goes back to that at each step: days do not go on alike
+_CHANGE = 0.02  # how fast trust decays to that, per step: days do not go on alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Whereabouts:
     def start(cls, mobilities: Sequence[Mobility], initial: Array | None) -> "Whereabouts":
         """Return what is known before the first release: `initial`, or what each model says."""
         beliefs = tuple(m.states(m.initial if initial is None else initial) for m in mobilities)
-        return cls(beliefs, _at_first(len(beliefs)))
+        return cls(beliefs, _initial_trust(len(beliefs)))
 
     def arrive(self, mobilities: Sequence[Mobility], step: int) -> "Whereabouts":
         """Return what is known at the step after `step`, before its release."""
@@ -35,7 +35,7 @@ class Whereabouts:
         for belief, mobility in zip(self.by_model, mobilities, strict=True):
             there = np.asarray(belief @ mobility.transition(step))
             moved.append(there / there.sum())  # rounding must not add up
-        trust = (1 - _CHANGE) * self.trust + _CHANGE * _at_first(len(moved))
+        trust = (1 - _CHANGE) * self.trust + _CHANGE * _initial_trust(len(moved))
         return Whereabouts(tuple(moved), trust)
 
     def observe(self, mobilities: Sequence[Mobility], column: Array) -> "Whereabouts":
@@ -65,7 +65,7 @@ class Whereabouts:
         )
 
 
-def _at_first(n_models: int) -> Array:
+def _initial_trust(n_models: int) -> Array:
     """Return the trust in models before anything is known: the first is the likeliest."""
     if n_models == 1:
         return np.ones(1)
