@@ -6,6 +6,7 @@ having been, in the six hours with most fixes, at the most visited cell, at one 
 six days, and at one never visited. Observers have learned other habits, none of them in the set:
 from later days, from all other days, with other smoothings and bases, by the hour, of order 2.
 Their loss is the largest change of their odds at any step. Each day is protected DRAWS times.
+The default is reported separately for days at places that are known and new to its model, too.
 """
 
 import json
@@ -37,10 +38,11 @@ from priste import (
     privacy_loss,
 )
 from priste.calibration import Calibration
-from priste.stream.parts import DEFAULT_FOCUS, DEFAULT_MARGIN
+from priste.stream.parts import DEFAULT_FOCUS, DEFAULT_MARGIN, DEFAULT_THRIFT
 from priste.tracks import Adversary, LocalMap, Model, clean, discretise, fit_model, read_geolife
 from priste.tracks.habits import HABITS, learned
 from priste.tracks.held_out import Days, Setting
+from priste.tracks.new_places import at_new_places
 from priste.tracks.steps import Clock, unbroken
 from priste.worst_case import Sides
 
@@ -59,17 +61,19 @@ class Way:
     sides: Sides = "both"
 
 
-def _remap(margin: float, focus: float = 1.0) -> OptimalRemap:
-    return OptimalRemap(spending="proportional", margin=margin, focus=focus)
+def _remap(
+    *, margin: float = DEFAULT_MARGIN, focus: float = DEFAULT_FOCUS, thrift: float = DEFAULT_THRIFT
+) -> OptimalRemap:
+    return OptimalRemap(spending="proportional", margin=margin, focus=focus, thrift=thrift)
 
 
 WAYS = {
     "a set of habits": Way(HABITS),
     "a set of habits, odds must not rise": Way(HABITS, sides="event"),
-    "a set of habits, no thrift": Way(HABITS, _remap(DEFAULT_MARGIN, DEFAULT_FOCUS)),
-    "a set of habits, no thrift, no focus": Way(HABITS, _remap(DEFAULT_MARGIN)),
-    "a set of habits, no thrift, no focus, three quarters held back": Way(HABITS, _remap(0.75)),
-    "a set of habits, no thrift, no focus, nothing held back": Way(HABITS, _remap(0.0)),
+    "a set of habits, 65 % held back": Way(HABITS, _remap(margin=0.65)),
+    "a set of habits, nothing held back": Way(HABITS, _remap(margin=0.0)),
+    "a set of habits, no thrift": Way(HABITS, _remap(thrift=0.0)),
+    "a set of habits, no focus": Way(HABITS, _remap(focus=1.0)),
     "one model": Way(1),
     "one model, EveryOutput": Way(1, EveryOutput()),
 }
@@ -94,9 +98,16 @@ def main() -> None:
 
 def summaries(found: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """Return the figures of each way that was measured; they name no person and no day."""
+    groups = {
+        way: [case for case in found if case["way"] == way]
+        for way in dict.fromkeys(case["way"] for case in found)
+    }
+    default = next(iter(WAYS))
+    for where, is_new in (("at known places", False), ("at new places", True)):
+        cases = [case for case in groups.get(default, ()) if case["new"] == is_new]
+        groups |= {f"{default}, days {where}": cases} if cases else {}
     tables = {}
-    for name in dict.fromkeys(case["way"] for case in found):
-        cases = [case for case in found if case["way"] == name]
+    for name, cases in groups.items():
         losses = np.array([loss for case in cases for loss in case["losses"].values()])
         middle, high, top, worst = np.quantile(losses, [0.5, 0.95, 0.99, 1.0]).round(3).tolist()
         tables[name] = {
@@ -243,6 +254,7 @@ class Person:
         return {
             "secret": secret,
             "day": day,
+            "new": bool(at_new_places(model.provenance, len(distances), cells)),
             "happened": any(cells[t] == cell for t in self.window),
             "error": float(np.mean(errors)),
             "noise": float(np.mean(noise)),
