@@ -1,5 +1,7 @@
 """Where the user is as far as everybody can tell, under several models."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from priste import Mobility
@@ -54,9 +56,8 @@ def test_trust_that_was_lost_comes_back() -> None:
 
 
 def test_a_release_that_no_model_allows_changes_nothing() -> None:
-    there = Whereabouts(
-        Whereabouts.start(MODELS, np.array([1.0, 0.0])).by_model, np.array([0.9, 0.1])
-    )
+    start = Whereabouts.start(MODELS, np.array([1.0, 0.0]))
+    there = replace(start, trust=np.array([0.9, 0.1]))
     seen = there.observe(MODELS, np.array([0.0, 1.0]))
     np.testing.assert_array_equal(seen.trust, there.trust)
     np.testing.assert_array_equal(seen.by_model, there.by_model)

@@ -111,6 +111,8 @@ def test_the_third_habit_stays_where_little_is_known_and_nowhere_for_ever() -> N
     settled = replace(seen, runs=[*seen.runs, [7] * 60], day=[*seen.day, 9], phase=[*seen.phase, 0])
     for base in ("uniform", "local", "usual"):
         resting = habits_of(settled, Setting(base), hourly, 3, lambda _: None)[2].transition(0)
+        careful = habits_of(settled, Setting(base, 5.0, 2), hourly, 3, lambda _: None)
+        np.testing.assert_array_equal(careful[2].transition(0), resting)  # simple, whatever fits
         plain, sticky = (
             np.diag(learned(settled, Setting(base), chance).transition(0))
             for chance in (None, stay)
