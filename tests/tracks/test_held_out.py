@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from priste import Grid, Mobility
+from priste import Grid, Mobility, presence
 from priste.errors import MobilityError, UnobservedRowsWarning
 from priste.fitting import RINGS
+from priste.stream.activation import latest_activation
 from priste.tracks.habits import habits_of, learned
 from priste.tracks.held_out import Base, Days, Setting, _Scores, choose
 
@@ -109,18 +110,46 @@ def test_the_third_habit_stays_where_little_is_known_and_nowhere_for_ever() -> N
     hourly, stay = pd.Timedelta("1h"), math.exp(-1 / 8)
     seen = days(5, sigma=2.0)
     settled = replace(seen, runs=[*seen.runs, [7] * 60], day=[*seen.day, 9], phase=[*seen.phase, 0])
-    for base in ("uniform", "local", "usual"):
-        resting = habits_of(settled, Setting(base), hourly, 3, lambda _: None)[2].transition(0)
-        careful = habits_of(settled, Setting(base, 5.0, 2), hourly, 3, lambda _: None)
-        np.testing.assert_array_equal(careful[2].transition(0), resting)  # simple, whatever fits
-        plain, sticky = (
-            np.diag(learned(settled, Setting(base), chance).transition(0))
-            for chance in (None, stay)
-        )
-        expected = np.minimum(sticky, np.maximum(plain, stay))
-        np.testing.assert_allclose(np.diag(resting), expected, rtol=1e-12, atol=0)
-        assert sticky[7] > plain[7] > stay
-        assert resting[7, 7] == pytest.approx(plain[7])
+    resting = habits_of(settled, Setting("usual"), hourly, 3, lambda _: None)[2].transition(0)
+    for setting in (Setting("uniform"), Setting("usual", 5.0, 2, True)):  # simple, whatever fits
+        other = habits_of(settled, setting, hourly, 3, lambda _: None)[2].transition(0)
+        np.testing.assert_array_equal(other, resting)
+    base = Mobility.by_distance(settled.grid, settled.runs, returning=0.5)
+    plain, sticky = (
+        learned(settled, Setting(), each).transition(0) for each in (base, _rested(base, stay))
+    )
+    expected = np.minimum(np.diag(sticky), np.maximum(np.diag(plain), stay))
+    np.testing.assert_allclose(np.diag(resting), expected, rtol=1e-12, atol=0)
+    assert sticky[7, 7] > plain[7, 7] > stay
+    np.testing.assert_allclose(resting[7], plain[7], rtol=1e-12, atol=0)
+    for cell in range(12):  # whoever leaves moves as they would without resting
+        others = np.arange(12) != cell
+        moving, known = resting[cell, others], plain[cell, others]
+        np.testing.assert_allclose(moving / moving.sum(), known / known.sum(), rtol=1e-12, atol=0)
+
+
+def _rested(base: Mobility, stay: float) -> Mobility:
+    """Return a base that stays with a chance of `stay` at least, or moves as it did."""
+    rows = np.array(base.transition(0))
+    idle = np.diag(rows).copy()
+    there = np.maximum(idle, stay)
+    np.fill_diagonal(rows, 0.0)
+    rows *= ((1 - there) / (1 - idle))[:, None]
+    np.fill_diagonal(rows, there)
+    return Mobility(rows)
+
+
+def test_an_event_need_not_be_tracked_for_weeks_because_people_may_rest() -> None:
+    """A place that is never left, or one after the other to rest at, would be remembered."""
+    city, step = Grid(12, 12), pd.Timedelta("10min")
+    random = np.random.default_rng(0)
+    home = [[17, 17, 18, 17] * 8 + random.choice([17, 18, 29, 30, 42], 8).tolist() for _ in "12345"]
+    away = [*home, [90] * 80, [100, 101] * 40]
+    seen = Days(city, away, range(7), [0] * 7, 144)
+    habits = habits_of(seen, Setting("usual", 5.0), step, 4, lambda _: None)
+    event, week = presence([17], steps=range(3000, 3036)), 7 * 144
+    leads = [3000 - latest_activation(event, habit, 0, 0.01).step for habit in habits]
+    assert leads[2] < week
 
 
 @pytest.mark.parametrize("step", ["1D", "14D", "366D"])
@@ -128,8 +157,8 @@ def test_in_long_steps_the_third_habit_stays_as_long_as_others(step: str) -> Non
     home = replace(days(2), runs=[[3] * 50, [3] * 50])
     for base in get_args(Base):
         habits = habits_of(home, Setting(base), pd.Timedelta(step), 3, lambda _: None)
-        resting, without = habits[2].transition(0), learned(home, Setting(base)).transition(0)
-        assert (np.diag(resting) >= np.diag(without) - 1e-15).all()
+        at_home, without = habits[2].transition(0)[3, 3], learned(home, Setting(base)).transition(0)
+        assert at_home >= without[3, 3] - 1e-15
 
 
 def _share_of(cell: int, seen: Days) -> float:

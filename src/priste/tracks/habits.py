@@ -14,11 +14,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from priste.checks import Array
 from priste.errors import UnobservedRowsWarning
 from priste.mobility import Mobility
 from priste.progress import Progress
-from priste.tracks.held_out import Base, Days, Setting
+from priste.tracks.held_out import Days, Setting
 
 HABITS = 4
 """How many habits a model has unless told otherwise: more gained nothing on people held out."""
@@ -26,6 +25,10 @@ RESIDENCE = pd.Timedelta("8h")
 """How long an observer may think, on average, that people stay where they were hardly seen.
 
 Those who have moved stay where no learned day was, and the people around them know it."""
+GOING_HOME = 0.5
+"""The share of their moves that lead to a usual place then, where nothing else was seen.
+
+Were it small, they would rest at many places in a row, and events had to be tracked for weeks."""
 SIMPLE = 4
 """Of so many habits in a row only the first may depend on the time of day."""
 
@@ -40,7 +43,7 @@ def habits_of(
     ways: list[Callable[[Days], Mobility]] = [
         lambda of: learned(of, setting),
         lambda of: learned(of, anywhere),
-        lambda of: _resting(of, setting.base, stay),
+        lambda of: _resting(of, stay),
         lambda of: learned(of, wandering),
     ]
     random, known = np.random.default_rng(0), sorted(set(days.day))
@@ -54,11 +57,8 @@ def habits_of(
     return [habit.beginning(habits[0].initial) for habit in habits]
 
 
-def learned(days: Days, setting: Setting, stay: float | None = None) -> Mobility:
-    """Return what a setting learns from the days; `stay` is how likely its base stays, at least."""
-    base = days.base(setting.base)
-    if stay is not None:
-        base = _staying(base, days.grid.n_cells, stay)
+def learned(days: Days, setting: Setting, base: Mobility | None = None) -> Mobility:
+    """Return what a setting learns from the days, from another `base` if one is given."""
     with warnings.catch_warnings():  # of a whole city most cells are never left
         warnings.simplefilter("ignore", UnobservedRowsWarning)
         return Mobility.fit(
@@ -66,38 +66,29 @@ def learned(days: Days, setting: Setting, stay: float | None = None) -> Mobility
             days.grid.n_cells,
             order=setting.order,
             smoothing=setting.smoothing,
-            base=base,
+            base=days.base(setting.base) if base is None else base,
             period=days.period if setting.time_of_day else None,
             starts=days.phase if setting.time_of_day else None,
         )
 
 
-def _resting(days: Days, base: Base, stay: float) -> Mobility:
-    """Return how somebody moves who stays where little is known of them.
+def _resting(days: Days, stay: float) -> Mobility:
+    """Return how somebody moves who stays where little is known of them, and then goes home.
 
-    They stay with a chance of `stay`, or with a larger one where the days alone say so: a place
-    that nobody was seen to leave is not stayed at for ever.
+    They stay with a chance of `stay`, with a larger one where the days alone say so, and with a
+    smaller one where they were seen to leave sooner. Then they move as they would without that.
     """
-    plain = learned(days, Setting(base))
-    sticky = learned(days, Setting(base), stay)
-    rows, stickier = _dense(plain), _dense(sticky)
-    least, most = rows.diagonal(), stickier.diagonal()
-    there = np.minimum(most, np.maximum(least, stay))
-    share = np.divide(there - least, most - least, out=np.ones_like(most), where=most > least)
-    return Mobility(rows + share[:, None] * (stickier - rows), plain.initial)
-
-
-def _staying(base: Mobility | None, n_cells: int, stay: float) -> Mobility:
-    """Return a base that stays where it is with a chance of `stay` at least, or moves as it did."""
-    moves: Array = np.full((n_cells, n_cells), 1 / n_cells) if base is None else _dense(base)
-    there = np.maximum(moves.diagonal(), stay)
-    np.fill_diagonal(moves, 0.0)
-    leaving = moves.sum(axis=1)
-    moves *= np.divide(1 - there, leaving, out=np.zeros_like(there), where=leaving > 0)[:, None]
-    np.fill_diagonal(moves, np.where(leaving > 0, there, 1.0))
-    return Mobility(moves)
-
-
-def _dense(base: Mobility) -> Array:
-    matrix = base.transition(0)
-    return np.array(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+    base = Mobility.by_distance(days.grid, days.runs, returning=GOING_HOME)
+    plain = learned(days, Setting(), base)
+    rows, idle = np.array(plain.transition(0)), np.array(base.transition(0)).diagonal()
+    seen = np.bincount(
+        np.concatenate([np.asarray(run[:-1], dtype=np.int64) for run in days.runs]),
+        minlength=len(rows),
+    )
+    staying = rows.diagonal()
+    most = staying + np.maximum(stay - idle, 0.0) / (seen + 1)  # had they rested before, as well
+    there = np.minimum(most, np.maximum(staying, stay))
+    leaving = 1 - staying
+    rows *= np.divide(1 - there, leaving, out=np.ones_like(there), where=leaving > 0)[:, None]
+    np.fill_diagonal(rows, np.where(leaving > 0, there, 1.0))
+    return Mobility(rows, plain.initial)
