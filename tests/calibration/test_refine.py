@@ -112,6 +112,7 @@ def test_where_rounding_hurts_the_remap_serves_as_it_was(monkeypatch: pytest.Mon
         assert isinstance(plan, CertifiedPlan)
         return plan
 
+    monkeypatch.setattr("priste.calibration.search._COARSE", 10.0)  # no finer map is tried
     finer, calls = planned(), []
 
     def stumble(*args: Any) -> Array:

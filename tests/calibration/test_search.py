@@ -166,14 +166,14 @@ def maps(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
 
 
 def test_finer_maps_are_tried_as_long_as_that_is_worth_it(maps: Callable[..., list[Any]]) -> None:
-    given = maps(3e-9, 1e-9, 2e-9)
+    given = maps(3e-9, 1e-9, 2e-9, 2e-9)
     plan = search_on_a_line(AnyPrior())._by_cuts()
-    assert [len(outputs) for outputs, _ in given] == [32, 64, 100]
-    assert [list(start.beliefs) for _, start in given] == [[], [1], [2]]
+    assert [len(outputs) for outputs, _ in given] == [16, 32, 64, 100]
+    assert [list(start.beliefs) for _, start in given] == [[], [1], [2], [3]]
     assert plan.expected_loss == 1e-9
     coarse, _ = given[0]
     enough = served(search_on_a_line(AnyPrior()), coarse) / 0.4
-    for loss, sizes in ((1.01 * enough, [32]), (0.99 * enough, [32, 64])):
+    for loss, sizes in ((1.01 * enough, [16]), (0.99 * enough, [16, 32])):
         given = maps(loss, 1e9)
         assert search_on_a_line(AnyPrior())._by_cuts().expected_loss == loss
         assert [len(outputs) for outputs, _ in given] == sizes
@@ -187,7 +187,8 @@ def test_one_map_is_enough_where_its_size_is_given_or_the_program_is_linear_or_t
         (search_on_a_line(AnyPrior(), outputs=10), 10),
         (search_on_a_line(AnyPrior(), outputs=500), 100),
         (search_on_a_line(known), 100),
-        (search_on_a_line(AnyPrior(), time_limit=1e-9), 32),
+        (search_on_a_line(AnyPrior(), time_limit=1e-9), 16),
+        (search_on_a_line(AnyPrior(), n_cells=32), 32),
     ):
         given = maps(1e-9)
         search._by_cuts()
@@ -214,8 +215,8 @@ def test_the_outputs_of_a_coarser_map_are_chosen_one_by_one_to_serve_best() -> N
         while len(chosen) < size:
             left = [o for o in search.possible.tolist() if o not in chosen]
             chosen.append(min(left, key=lambda o: served(search, np.array([*chosen, o]))))
-        assert search._outputs(size).tolist() == sorted(chosen)
-    assert search._outputs(70).tolist() == search.possible.tolist()
+        assert search.outputs(size).tolist() == sorted(chosen)
+    assert search.outputs(70).tolist() == search.possible.tolist()
 
 
 def test_only_cells_that_the_mechanism_gives_are_released_where_it_gives_cells() -> None:
@@ -227,7 +228,7 @@ def test_only_cells_that_the_mechanism_gives_are_released_where_it_gives_cells()
 
 
 def test_on_a_coarser_map_each_cell_is_taken_for_the_output_that_serves_it() -> None:
-    search = search_on_a_line(AnyPrior(), n_cells=6)
+    search = search_on_a_line(KnownPrior(np.full(6, 1 / 6)), n_cells=6)
     outputs = np.array([1, 4])
     coarse = OnMap(search, outputs)
     assert coarse.mechanism.tolist() == [[1, 0]] * 3 + [[0, 1]] * 3
@@ -243,6 +244,19 @@ def test_on_a_coarser_map_each_cell_is_taken_for_the_output_that_serves_it() -> 
         OnMap(mixed, np.arange(6)).cost,
         mixed.emission.T @ (search.weights[:, None] * search.losses),
     )
+
+
+def test_against_sets_of_beliefs_more_signals_are_told_apart_than_there_are_outputs() -> None:
+    search = search_on_a_line(AnyPrior())
+    for size, n_signals in ((16, 64), (40, 80), (64, 100)):
+        outputs = search.outputs(size)
+        signals, on_map = search.outputs(n_signals), OnMap(search, outputs)
+        assert set(outputs) <= set(signals)
+        taken_for = signals[on_map.mechanism.argmax(axis=1)]
+        np.testing.assert_array_equal(taken_for, signals[LINE.distances[:, signals].argmin(axis=1)])
+        weighted = search.weights[:, None] * search.losses[:, outputs]
+        expected = [weighted[taken_for == signal].sum(axis=0) for signal in signals]
+        np.testing.assert_allclose(on_map.cost, expected, rtol=1e-12, atol=0)
 
 
 def test_rows_start_with_their_cheapest_outputs_and_outputs_with_their_best_lenders() -> None:

@@ -23,6 +23,8 @@ from priste.checks import Array
 from priste.events import atoms
 
 _FIRST_OUTPUTS = 32
+_FEWER = 16  # outputs at first, against sets of beliefs
+_SIGNALS = 64  # groups of signals then, or two for each output if that is more
 _MANY = 150  # cells above which a search from inside pays against sets of beliefs
 _FEW_ROUNDS = 10  # of cuts, to find something better where such a search ended early
 _INWARDS = 0.5  # how far towards what passes cuts are looked for
@@ -64,7 +66,8 @@ class Search:
     """One step's search for Q, on the whole map or on a coarser one.
 
     Coarser means: some cells serve as outputs, and what the mechanism gives is first replaced by
-    the nearest of them, so that Q has few rows and columns. That too is post-processing.
+    the nearest of them, so that Q has few rows and columns. That too is post-processing. Against
+    sets of beliefs it matters more who gives an output: Q has more rows then, and fewer columns.
     """
 
     def __init__(
@@ -132,11 +135,11 @@ class Search:
         most = len(self.possible)
         is_quick = self.is_linear and self._has_few_promises
         is_quick &= most <= LARGE or not self.toll.price
-        size = self.effort.outputs or (most if is_quick else _FIRST_OUTPUTS)
+        size = self.effort.outputs or (most if is_quick else self._first_size)
         best: CertifiedPlan | None = None
         least = np.inf
         while True:
-            outputs = self._outputs(min(size, most))
+            outputs = self.outputs(min(size, most))
             on_map = OnMap(self, outputs)
             try:
                 plan = on_map.plan(start)
@@ -152,11 +155,21 @@ class Search:
                 return best
             start, size = plan.warm_start or WarmStart(), 2 * size
 
+    @property
+    def _first_size(self) -> int:
+        """How many outputs there are at first."""
+        is_small = len(self.possible) <= _FIRST_OUTPUTS
+        return _FIRST_OUTPUTS if self.is_linear or is_small else _FEWER
+
+    def signals(self, outputs: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the cells whose signals are told apart on a map with some outputs."""
+        return outputs if self.is_linear else self.outputs(max(_SIGNALS, 2 * len(outputs)))
+
     def _coarseness(self, size: int) -> float:
         """Return how far the nearest of so many outputs is, in the mean."""
-        return float(self.weights @ self.losses[:, self._outputs(size)].min(axis=1))
+        return float(self.weights @ self.losses[:, self.outputs(size)].min(axis=1))
 
-    def _outputs(self, size: int) -> NDArray[np.intp]:
+    def outputs(self, size: int) -> NDArray[np.intp]:
         """Return the cells to release."""
         return self.possible if size >= len(self.possible) else np.sort(self._ranked(size))
 
@@ -194,11 +207,13 @@ class OnMap:
         self.is_linear = search.is_linear
         self.gap = self.effort.gap / 10 if self.is_linear else self.effort.gap
         self.search, emission = search, search.emission
-        costs = emission.T @ (self.weights[:, None] * self.losses[:, outputs])
         self.is_coarse = len(outputs) < len(search.possible)
-        if self.is_coarse:  # what is best taken for the same output is merged
-            self.merged = np.eye(len(outputs))[np.argmin(costs, axis=1)]
-            emission, costs = emission @ self.merged, self.merged.T @ costs
+        cells = search.signals(outputs) if self.is_coarse else outputs
+        costs = emission.T @ (self.weights[:, None] * self.losses[:, cells])
+        if self.is_coarse:  # signals that are best taken for the same cell are merged
+            self.merged = np.eye(len(cells))[np.argmin(costs, axis=1)]
+            emission = emission @ self.merged
+            costs = self.merged.T @ costs[:, np.searchsorted(cells, outputs)]
         self.mechanism, self.cost = emission, costs
         self.bounds = [bound.after(emission) for bound in search.bounds]
         self.toll = search.toll.after(emission)
