@@ -1,11 +1,15 @@
-"""What observers with another model of a person learn: `held_out=FOLDER[,FILE[,DAYS[,DRAWS]]]`.
+"""What observers with another model of a person learn.
+
+`python -m benchmarks held_out=FOLDER[,FILE[,DAYS[,DRAWS[,WAYS]]]]`
 
 For each person of Geolife in the folder, models are learned from the first 60 % of the days. Of the
 later days some are protected (ε = 1, the options that are the default), about three secrets each:
 having been, in the six hours with most fixes, at the most visited cell, at one visited on two to
 six days, and at one never visited. Observers have learned other habits, none of them in the set:
 from later days, from all other days, with other smoothings and bases, by the hour, of order 2.
-Their loss is the largest change of their odds at any step. Each day is protected DRAWS times.
+Their loss is the largest change of their odds at any step. Each day is protected DRAWS times, in
+the first WAYS of those below. The later days are in an order by chance: DAYS is how many of each
+person are taken, such as 5, or which, such as 5:10 for five others.
 The default is reported separately for days at places that are known and new to its model, too.
 """
 
@@ -84,9 +88,11 @@ def main() -> None:
     if not words:
         print("Held out: skipped; say where people's folders are: held_out=FOLDER")
         return
-    folder, file, days, draws = (words[0].split(",") + [""] * 3)[:4]
+    folder, file, days, draws, ways = (words[0].split(",") + [""] * 4)[:5]
     people = sorted(Path(folder).iterdir())
-    jobs = [(person, name, int(days or 5), int(draws or 1)) for name in WAYS for person in people]
+    begin, _, end = (days or "5").rpartition(":")
+    which, names = slice(int(begin or 0), int(end)), list(WAYS)[: int(ways or len(WAYS))]
+    jobs = [(person, name, which, int(draws or 1)) for name in names for person in people]
     print("Held out: what observers with other habits in mind learn")
     with ProcessPoolExecutor(2, initializer=threadpool_limits, initargs=(1,)) as pool:
         found = [case for cases in pool.map(_measured, jobs) for case in cases]
@@ -142,8 +148,8 @@ def ratio_of(cases: Sequence[dict[str, Any]], secret: str) -> float:
     return float(sum(c["error"] for c in chosen) / sum(c["noise"] for c in chosen))
 
 
-def _measured(job: tuple[Path, str, int, int]) -> list[dict[str, Any]]:
-    folder, name, n_days, n_draws = job
+def _measured(job: tuple[Path, str, slice, int]) -> list[dict[str, Any]]:
+    folder, name, which, n_draws = job
     warnings.simplefilter("ignore")
     person = Person.of(folder)
     model = person.model(WAYS[name].habits)
@@ -153,7 +159,7 @@ def _measured(job: tuple[Path, str, int, int]) -> list[dict[str, Any]]:
             "way": name,
             **person.protected(model, WAYS[name], secret, day, draw),
         }
-        for day in person.chosen(n_days)
+        for day in person.chosen(which)
         for draw in range(n_draws)
         for secret in SECRETS
     ]
@@ -193,15 +199,15 @@ class Person:
         best = max(starts, key=lambda start: fixes[start : start + WINDOW].sum())
         return range(best, best + WINDOW)
 
-    def chosen(self, count: int) -> list[int]:
-        """Return later days with enough fixes, and some of them in the window."""
+    def chosen(self, which: slice) -> list[int]:
+        """Return some of the later days with enough fixes, of which some are in the window."""
         good = [
             k
             for k in range(self.first, len(self.days))
             if sum(cell is not None for cell in self.days[k]) >= LEAST_FIXES
             and sum(self.days[k][t] is not None for t in self.window) >= LEAST_FIXES // 2
         ]
-        return sorted(np.random.default_rng(0).permutation(good)[:count].tolist())
+        return sorted(np.random.default_rng(0).permutation(good)[which].tolist())
 
     def cell(self, secret: str, day: int) -> int:
         """Return the cell of a secret; where there are several, one by chance."""

@@ -257,6 +257,8 @@ def test_against_sets_of_beliefs_more_signals_are_told_apart_than_there_are_outp
         weighted = search.weights[:, None] * search.losses[:, outputs]
         expected = [weighted[taken_for == signal].sum(axis=0) for signal in signals]
         np.testing.assert_allclose(on_map.cost, expected, rtol=1e-12, atol=0)
+    told = search_on_a_line(AnyPrior(), outputs=16)  # as few as one asks for
+    assert OnMap(told, told.outputs(16)).mechanism.shape == (100, 16)
 
 
 def test_rows_start_with_their_cheapest_outputs_and_outputs_with_their_best_lenders() -> None:

@@ -1,6 +1,7 @@
 """The setting that predicts left-out days best, beside the mobility that is learned with it."""
 
 import math
+import warnings
 from collections import Counter
 from dataclasses import replace
 from typing import get_args
@@ -137,6 +138,21 @@ def _rested(base: Mobility, stay: float) -> Mobility:
     rows *= ((1 - there) / (1 - idle))[:, None]
     np.fill_diagonal(rows, there)
     return Mobility(rows)
+
+
+@pytest.mark.parametrize(
+    ("city", "runs"),
+    [(Grid(1, 1), [[0, 0]]), (Grid(2, 2), [[0], [3]]), (Grid(2, 2, elsewhere=True), [[0, 4, 4]])],
+    ids=["a single cell", "no moves", "off the map"],
+)
+def test_the_third_habit_can_be_learned_from_little(city: Grid, runs: list[list[int]]) -> None:
+    seen = Days(city, runs, range(len(runs)), [0] * len(runs), 24)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        habits = habits_of(seen, Setting("usual"), pd.Timedelta("1h"), 3, lambda _: None)
+    rows = habits[2].transition(0)
+    assert (rows >= 0).all()
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0, rtol=1e-12, atol=0)
 
 
 def test_an_event_need_not_be_tracked_for_weeks_because_people_may_rest() -> None:

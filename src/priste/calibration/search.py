@@ -163,7 +163,9 @@ class Search:
 
     def signals(self, outputs: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the cells whose signals are told apart on a map with some outputs."""
-        return outputs if self.is_linear else self.outputs(max(_SIGNALS, 2 * len(outputs)))
+        if self.is_linear or self.effort.outputs is not None:
+            return outputs
+        return self.outputs(max(_SIGNALS, 2 * len(outputs)))
 
     def _coarseness(self, size: int) -> float:
         """Return how far the nearest of so many outputs is, in the mean."""

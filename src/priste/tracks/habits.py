@@ -79,8 +79,8 @@ def _resting(days: Days, stay: float) -> Mobility:
     smaller one where they were seen to leave sooner. Then they move as they would without that.
     """
     base = Mobility.by_distance(days.grid, days.runs, returning=GOING_HOME)
-    plain = learned(days, Setting(), base)
-    rows, idle = np.array(plain.transition(0)), np.array(base.transition(0)).diagonal()
+    rows = np.array(learned(days, Setting(), base).transition(0))
+    idle = np.array(base.transition(0)).diagonal()
     seen = np.bincount(
         np.concatenate([np.asarray(run[:-1], dtype=np.int64) for run in days.runs]),
         minlength=len(rows),
@@ -89,6 +89,6 @@ def _resting(days: Days, stay: float) -> Mobility:
     most = staying + np.maximum(stay - idle, 0.0) / (seen + 1)  # had they rested before, as well
     there = np.minimum(most, np.maximum(staying, stay))
     leaving = 1 - staying
-    rows *= np.divide(1 - there, leaving, out=np.ones_like(there), where=leaving > 0)[:, None]
-    np.fill_diagonal(rows, np.where(leaving > 0, there, 1.0))
-    return Mobility(rows, plain.initial)
+    rows *= np.divide(1 - there, leaving, out=np.zeros_like(there), where=leaving > 0)[:, None]
+    np.fill_diagonal(rows, there)
+    return Mobility(rows)
