@@ -654,7 +654,7 @@ def test_a_set_of_habits_is_fitted_protected_and_held_against_other_days(
     assert "whichever of the 4 habits" in ended.out
     certificate = tmp_path / "day.protected.certificate.json"
     calibration = json.loads(certificate.read_text())["calibration"]
-    assert (calibration["margin"], calibration["spending"]) == (0.5, "proportional")
+    assert (calibration["margin"], calibration["spending"]) == (0.65, "proportional")
     assert (calibration["focus"], calibration["thrift"]) == (1.5, 0.5)
     assert run(*words, "--seed", 1, "--margin", 0.1, "--force").code == 0
     calibration = json.loads(certificate.read_text())["calibration"]

@@ -29,7 +29,7 @@ def test_several_models_hold_back_a_half_and_tell_what_is_worth_it() -> None:
         "proportional",
         False,
     )
-    assert (several.margin, several.focus, several.thrift) == (0.5, 1.5, 0.5)
+    assert (several.margin, several.focus, several.thrift) == (0.65, 1.5, 0.5)
 
 
 @pytest.mark.parametrize("n_models", [1, 3])

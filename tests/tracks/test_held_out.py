@@ -15,7 +15,7 @@ from priste import Grid, Mobility, presence
 from priste.errors import MobilityError, UnobservedRowsWarning
 from priste.fitting import RINGS
 from priste.stream.activation import latest_activation
-from priste.tracks.habits import habits_of, learned
+from priste.tracks.habits import GOING_HOME, habits_of, learned
 from priste.tracks.held_out import Base, Days, Setting, _Scores, choose
 
 GRID = Grid(3, 4)
@@ -115,7 +115,7 @@ def test_the_third_habit_stays_where_little_is_known_and_nowhere_for_ever() -> N
     for setting in (Setting("uniform"), Setting("usual", 5.0, 2, True)):  # simple, whatever fits
         other = habits_of(settled, setting, hourly, 3, lambda _: None)[2].transition(0)
         np.testing.assert_array_equal(other, resting)
-    base = Mobility.by_distance(settled.grid, settled.runs, returning=0.5)
+    base = Mobility.by_distance(settled.grid, settled.runs, returning=GOING_HOME)
     plain, sticky = (
         learned(settled, Setting(), each).transition(0) for each in (base, _rested(base, stay))
     )

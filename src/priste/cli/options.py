@@ -18,7 +18,7 @@ from priste.errors import NoGpuWarning, ProtectionError, TrackError
 from priste.mechanisms import Exponential, Mechanism, NoNoise, PlanarLaplace
 from priste.mechanisms.on_grid import GridMechanism
 from priste.storage.limits import moment_within, refusing
-from priste.stream.parts import default_calibration
+from priste.stream.parts import DEFAULT_MARGIN, default_calibration
 from priste.tracks import Account, clean, read
 from priste.tracks.adversary import AdversaryKind
 from priste.tracks.table import NOTES
@@ -85,7 +85,7 @@ Margin = Annotated[
     float | None,
     typer.Option(
         help="Share of every ε that the optimal remap never uses, held back for observers with "
-        "other habits in mind (default: 0.5 if the model holds several habits, else 0)."
+        f"other habits in mind (default: {DEFAULT_MARGIN} if the model holds several habits, or 0)."
     ),
 ]
 AvoidSecret = Annotated[

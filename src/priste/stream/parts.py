@@ -15,7 +15,7 @@ DEFAULT_RHO = 0.1
 """The fraction of the belief about the start that is free, unless a prior is given."""
 
 
-DEFAULT_MARGIN = 0.5
+DEFAULT_MARGIN = 0.65
 """The share of ε that is held back where several models say that none is certain."""
 
 DEFAULT_FOCUS = 1.5
