@@ -8,6 +8,7 @@ import pytest
 
 from priste import KnownPrior, Mobility, privacy_loss
 from priste.errors import ModelFileError, TrackError
+from priste.stream.parts import DEFAULT_MARGIN
 from priste.tracks import (
     Model,
     check,
@@ -109,7 +110,7 @@ def test_a_certificate_says_how_many_habits_it_is_about(
     again = load_certificate(tmp_path / "c.json")
     assert again.habits == 4
     assert "whichever of the 4 habits" in str(again)
-    assert "margin 0.5" in str(again)
+    assert f"margin {DEFAULT_MARGIN}" in str(again)
 
 
 def test_an_observer_from_other_days_is_told_apart(certificates: list[Certificate]) -> None:
