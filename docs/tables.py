@@ -46,11 +46,7 @@ ERRORS = {
     "visited rarely": "visited rarely",
     "most visited": "most visited",
 }
-IN_SHORT = (
-    "a set of habits",
-    "earlier: rests from place to place, half held back, five other days of each",
-    "one model",
-)
+IN_SHORT = ("a set of habits", "a set of habits, five other days of each", "one model")
 PRIORS: dict[str, Prior] = {"any": AnyPrior(), "known": KnownPrior(np.full(400, 1 / 400))}
 
 
