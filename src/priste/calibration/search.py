@@ -210,7 +210,7 @@ class OnMap:
         self.gap = self.effort.gap / 10 if self.is_linear else self.effort.gap
         self.search, emission = search, search.emission
         self.is_coarse = len(outputs) < len(search.possible)
-        cells = search.signals(outputs) if self.is_coarse else outputs
+        cells = search.signals(outputs)
         costs = emission.T @ (self.weights[:, None] * self.losses[:, cells])
         if self.is_coarse:  # signals that are best taken for the same cell are merged
             self.merged = np.eye(len(cells))[np.argmin(costs, axis=1)]
