@@ -27,3 +27,14 @@ def test_the_demo_tells_the_story_and_its_numbers_are_true(tmp_path: Path) -> No
         "day.report-map.png",
         "day.report-odds.png",
     }
+
+
+def test_what_the_demo_says_of_real_people_is_what_was_measured() -> None:
+    data = Path(__file__).parents[1] / "docs" / "data" / "held_out.json"
+    found = json.loads(data.read_text())["a set of habits"]
+    shown = [
+        float(number) for number in re.findall(r"\d[\d.]*\d", demo.REAL_PEOPLE.replace(",", ""))
+    ]
+    within = 100 * found["within"]
+    expected = [8 * found["cases"], within, 95, found["95 %"], found["worst"]]
+    assert shown == [round(number) if number > 9 else round(number, 2) for number in expected]

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from priste.grid import Grid
+from priste.mobility import Mobility
 from priste.report.delivery import Delivery
 from priste.storage.atomic_files import AtomicFiles
 from priste.tracks import (
@@ -21,6 +23,7 @@ from priste.tracks import (
 from priste.tracks.files import write_as
 from priste.tracks.model_file import write_model
 from priste.tracks.other_habits import learned_from, realised
+from priste.tracks.protect import Stream
 from priste.wording import as_odds
 
 CITY = LocalMap(Grid(rows=10, columns=10, cell_size=0.8), latitude=52.52, longitude=13.40)
@@ -29,6 +32,17 @@ FIRST = pd.Timestamp("2024-03-04", tz=ZONE)
 HOME, WORK, CLINIC, CLUB = 22, 67, 45, 81
 
 EPSILON = 1.0
+OTHERS: dict[str, dict[str, Any]] = {
+    "learned from the last 20 days alone": {},
+    "give moves never seen hardly a chance": {"base": "uniform", "smoothing": 0.05},
+    "give them a large one": {"base": "local", "smoothing": 50.0},
+    "go by the last two places": {"base": "local", "order": 2},
+    "go by the time of day": {"base": "local", "time_of_day": True},
+}
+"""Observers whose habits are none of the model's, and how they fit them."""
+REAL_PEOPLE = """\
+Of real people such observers learn more: of 960 such losses of eight people, 87 % were within
+ε = 1 and 95 % within 1.44, and the largest was 3.02 (docs/habits.md)."""
 
 EVENTS = f"""\
 time_zone = "Europe/Berlin"
@@ -90,6 +104,21 @@ def protected_day(
     return protect_track(today, model, events, seed=seed), today
 
 
+def other_observers(
+    table: pd.DataFrame, today: pd.DataFrame, stream: Stream
+) -> Iterator[tuple[str, Mobility]]:
+    """Yield observers who learned the person from other days or in another way than the model."""
+    days = table[table["time"] < today["time"].min()]
+    recent = days[days["time"] >= days["time"].max() - pd.Timedelta("20D")]
+    for name, options in OTHERS.items():
+        settings = {"order": 1, "time_of_day": False, **options}
+        seen = days if options else recent
+        other = fit_model(seen, step=STEP, place=CITY, time_zone=ZONE, habits=1, **settings)
+        (mobility,) = other.mobilities_from(stream.clock.start)
+        yield name, mobility
+    yield "learned from the protected day alone", learned_from(stream.cells, stream.model)
+
+
 def tell(out: Path, seed: int) -> Iterator[str]:
     """Fit, protect, audit and report in the folder `out`, and yield the story line by line."""
     public, private = out / "public", out / "private"
@@ -123,14 +152,14 @@ def tell(out: Path, seed: int) -> Iterator[str]:
     yield "\nAudited from the certificate and the model alone:"
     yield f"  largest loss for any observer {verdict.largest:.4f}, promised at most {EPSILON:g}"
     yield f"  odds of an observer who believes the model: {before} before, {after} after"
-    (other,) = realised([checked], learned_from(stream.cells, model)).verdicts
-    yield (
-        f"  nothing is promised about observers with other habits in mind; one who had learned "
-        f"this person from that very day: {other.largest:.2f}"
-    )
     path = [-1 if cell is None else cell for cell in stream.cells]
     happened = "did happen" if result.protections[0].event.holds(path) else "did not happen"
-    yield f"  (in truth it {happened})"
+    yield f"  (in truth it {happened})\n"
+    yield "No promise covers observers with other habits in mind. The largest loss of some who"
+    for name, mobility in other_observers(table, today, stream):
+        (other,) = realised([checked], mobility).verdicts
+        yield f"  {name:<43}{other.largest:.2f}"
+    yield f"{REAL_PEOPLE}\n"
     price = result.accuracy
     yield (
         f"The price: mean error {price.released:.2f} km. The noise alone has {price.noise:.2f} km, "
