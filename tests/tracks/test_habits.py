@@ -76,6 +76,13 @@ def test_habits_of_one_model_begin_alike_and_are_not_too_many() -> None:
         fit_model(city.days(0, 2), step="1h", place=city.PLACE, base="others")
 
 
+def test_the_first_of_four_habits_alone_goes_by_the_time_of_day() -> None:
+    days = city.days(0, 3)
+    model = fit_model(days, step="1h", place=city.PLACE, time_of_day=True, habits=5)
+    matrices = [len(mobility.matrices) for mobility in model.mobilities]
+    assert matrices == [24, 1, 1, 1, 24]
+
+
 def test_other_people_teach_how_one_moves_where_one_was_never_seen() -> None:
     model = fit_model(
         city.days(0, 2), step="1h", place=city.PLACE, others=city.days(2, 10), base="others"

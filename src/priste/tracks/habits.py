@@ -20,7 +20,9 @@ from priste.progress import Progress
 from priste.tracks.held_out import Days, Setting
 
 HABITS = 4
-"""How many habits a model has unless told otherwise: more gained nothing on people held out."""
+"""How many habits a model has unless told otherwise: more gained nothing on people held out.
+
+Of so many in a row only the first may depend on the time of day."""
 RESIDENCE = pd.Timedelta("8h")
 """How long an observer may think, on average, that people stay where they were hardly seen.
 
@@ -29,8 +31,6 @@ GOING_HOME = 0.5
 """The share of their moves that lead to a usual place then, where nothing else was seen.
 
 Were it small, they would rest at many places in a row, and events had to be tracked for weeks."""
-SIMPLE = 4
-"""Of so many habits in a row only the first may depend on the time of day."""
 
 
 def habits_of(
@@ -50,9 +50,9 @@ def habits_of(
     habits: list[Mobility] = []
     for number in range(count):
         sample = days
-        if number >= len(ways):
+        if number >= HABITS:
             sample = days.of(random.choice(known, len(known)).tolist())
-        habits.append(ways[number % len(ways)](sample))
+        habits.append(ways[number % HABITS](sample))
         progress((number + 1) / count)
     return [habit.beginning(habits[0].initial) for habit in habits]
 

@@ -27,7 +27,7 @@ from priste.storage.limits import (
     MAX_PHASES,
     at_most,
 )
-from priste.tracks.habits import HABITS, SIMPLE, habits_of
+from priste.tracks.habits import HABITS, habits_of
 from priste.tracks.held_out import (
     ORDERS,
     SMOOTHINGS,
@@ -166,7 +166,7 @@ def fit_model(
     size, what = 8 * count * place.grid.n_cells**2, "the size of the model in bytes"
     at_most(size, MAX_MODEL_BYTES, what, remedy, TrackError)
     phases = DAY // length if DAY % length == pd.Timedelta(0) else 1
-    by_hour = size + 8 * (phases - 1) * -(-count // SIMPLE) * place.grid.n_cells**2
+    by_hour = size + 8 * (phases - 1) * -(-count // HABITS) * place.grid.n_cells**2
     fits = by_hour <= MAX_MODEL_BYTES and 1 < phases <= MAX_PHASES
     if time_of_day:
         at_most(phases, MAX_PHASES, "the steps of a day", "use longer steps (--step)", TrackError)
