@@ -17,6 +17,7 @@ import json
 import sys
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -124,6 +125,7 @@ def summaries(found: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
             "99 %": top,
             "worst": worst,
             **{secret: round(ratio_of(cases, secret), 3) for secret in SECRETS},
+            "worst day": round(max(ratios_of_days(cases, SECRETS[0])), 3),
             "seconds": float(np.mean([case["seconds"] for case in cases]).round(3)),
         }
     return tables
@@ -140,12 +142,22 @@ def show(tables: dict[str, dict[str, float]]) -> None:
     for secret, most in zip(SECRETS, (1.1, 1.3, 1.7), strict=True):
         ratio = default[secret]
         report(f"error, {secret}", f"{ratio:.2f}", f"at most {most}", ratio <= most)
+    worst = default["worst day"]
+    report(f"error, {SECRETS[0]}, worst day", f"{worst:.2f}", "at most 3", worst <= 3)
 
 
 def ratio_of(cases: Sequence[dict[str, Any]], secret: str) -> float:
     """Return the mean error over that of noise alone."""
     chosen = [case for case in cases if case["secret"] == secret]
     return float(sum(c["error"] for c in chosen) / sum(c["noise"] for c in chosen))
+
+
+def ratios_of_days(cases: Sequence[dict[str, Any]], secret: str) -> list[float]:
+    """Return the ratio of each person's day: the mean of its draws."""
+    days = defaultdict(list)
+    for case in cases:
+        days[case["person"], case["day"]].append(case)
+    return [ratio_of(of_day, secret) for of_day in days.values()]
 
 
 def _measured(job: tuple[Path, str, slice, int]) -> list[dict[str, Any]]:
