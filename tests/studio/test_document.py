@@ -25,8 +25,10 @@ PAGE: dict[str, Any] = {
         {"name": "home", "polygon": [[13.39, 52.5], [13.41, 52.5], [13.41, 52.51]]},
     ],
     "secrets": [
-        {"name": "at clinic", "place": "clinic", "week": [[9, 10]] * 5 + [[], []], "epsilon": 0.5},
-        {"name": "at home", "place": "home", "week": [[0, 1, 22, 23]] * 7, "epsilon": 1.0},
+        {"name": "at clinic", "place": "clinic", "week": [[9, 10]] * 5 + [[], []]}
+        | {"epsilon": 0.5, "sides": "event"},
+        {"name": "at home", "place": "home", "week": [[0, 1, 22, 23]] * 7}
+        | {"epsilon": 1.0, "sides": "both"},
     ],
     "kept": "",
 }
@@ -66,7 +68,8 @@ def test_the_file_protects_what_was_drawn() -> None:
     clinic, home = (each.event for each in found)
     assert clinic.steps == (9, 10)
     assert home.steps == (0, 1, 22, 23)
-    assert found[0].epsilon == 0.5
+    assert (found[0].epsilon, found[0].sides) == (0.5, "event")
+    assert (found[1].epsilon, found[1].sides) == (1.0, "both")
 
 
 def test_the_demo_can_be_drawn() -> None:

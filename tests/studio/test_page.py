@@ -133,11 +133,18 @@ def test_from_a_track_to_a_certificate_that_the_audit_accepts(
         expect(page.locator(".epsilon output")).to_contain_text(in_words(0.5))
         expect(page.locator("#sentences")).to_contain_text("ε = 0.5")
 
+        # odds that may fall: the page says what is given up, and promises that alone
+        page.select_option("#secret-0-sides", "event")
+        expect(page.locator(".sides output")).to_contain_text("may become sure that you were not")
+        expect(page.locator(".epsilon output")).to_contain_text(in_words(0.5, "event"))
+        expect(page.locator("#sentences")).to_contain_text("No odds rise by more")
+
         certificate = saved(page, "certificate.json", tmp_path)
         model = saved(page, "model.npz", tmp_path)
         events = saved(page, "events.toml", tmp_path)
         numbers = saved(page, "odds.csv", tmp_path)
         assert "treatment" not in events.read_text()
+        assert 'sides = "event"' in events.read_text()
         assert "circle = " in events.read_text() or "[regions.clinic.circle]" in events.read_text()
         assert numbers.read_text().startswith("time,way,secret,odds")
         audit = subprocess.run(

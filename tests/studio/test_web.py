@@ -10,7 +10,7 @@ from starlette.routing import Mount
 from priste.demo import EVENTS
 from priste.studio import web
 from priste.studio.guard import HEADERS
-from priste.studio.levels import in_words
+from priste.studio.levels import in_words_of_each
 from priste.studio.server import by_token
 from priste.studio.web import Studio
 from tests.studio.client import Client
@@ -173,7 +173,7 @@ def test_events_are_written_and_read(client: Client) -> None:
     text = client.post("/api/events/write", json=document(), headers=OWNER).text
     page = client.post("/api/events/read", content=text, headers=OWNER).json()
     (words,) = [secret.pop("words") for secret in page["secrets"]]
-    assert words == in_words(0.8)
+    assert words == in_words_of_each(0.8)
     assert page == document()
 
 

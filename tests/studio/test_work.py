@@ -212,7 +212,8 @@ def test_the_page_draws_few_points_of_many() -> None:
 
 
 def test_a_secret_that_cannot_happen_that_day_is_named(desk: Desk) -> None:
-    weekend = {"name": "outing", "place": "clinic", "week": [[]] * 5 + [[10]] * 2, "epsilon": 1.0}
+    (weekday,) = document()["secrets"]
+    weekend = weekday | {"name": "outing", "week": [[]] * 5 + [[10]] * 2}
     page = document() | {"secrets": [*document()["secrets"], weekend]}
     shown = json.loads(run(watch(desk, Setting.of(question(document=page)))).result)  # a Thursday
     assert [secret["name"] for secret in shown["picture"]["secrets"]] == ["treatment"]

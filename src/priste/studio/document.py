@@ -7,7 +7,7 @@ cannot draw (cells, patterns, expressions, windows with moments) is kept as it w
 from collections.abc import Mapping
 from datetime import time
 from itertools import chain, count
-from typing import Any
+from typing import Any, get_args
 
 import tomli_w
 
@@ -17,6 +17,7 @@ from priste.tracks import plain_toml
 from priste.tracks.fields import field, in_field, only, tables
 from priste.tracks.names import checked
 from priste.tracks.windows import DAYS, zone
+from priste.worst_case import Sides
 
 Week = list[list[int]]
 """The painted hours of each day, Monday first."""
@@ -69,6 +70,8 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
             "window": names[0] if len(names) == 1 else names,
             "epsilon": float(secret["epsilon"]),
         }
+        if secret["sides"] != "both":
+            made["events"][name]["sides"] = str(secret["sides"])
     for part in ("regions", "windows", "events"):
         at_most(len(made[part]), MAX_NAMED, f"the number of {part}", "use fewer", StudioError)
     return {part: table for part, table in made.items() if table}
@@ -108,12 +111,21 @@ def from_text(content: bytes) -> dict[str, Any]:
     for name, table in list(events.items()):
         names = _listed(table.get("window"))
         week = week_of([windows.get(each) if isinstance(each, str) else None for each in names])
-        plain = set(table) == {"kind", "region", "window", "epsilon"} and week is not None
-        if not plain or table["kind"] != "presence" or str(table["region"]) not in places:
+        sides = table.get("sides", "both")
+        plain = set(table) - {"sides"} == {"kind", "region", "window", "epsilon"}
+        if not plain or week is None or table["kind"] != "presence" or sides not in get_args(Sides):
+            continue
+        if str(table["region"]) not in places:
             continue
         field(table, f"events.{name}", "epsilon", float)
         secrets.append(
-            {"name": name, "place": table["region"], "week": week, "epsilon": table["epsilon"]}
+            {
+                "name": name,
+                "place": table["region"],
+                "week": week,
+                "epsilon": table["epsilon"],
+                "sides": sides,
+            }
         )
         drawn.update(names)
         del events[name]

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from priste.errors import StudioError
 from priste.tracks.adversary import Adversary
 from priste.wording import as_factor, as_odds
+from priste.worst_case import Sides
 
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 """The strengths of a promise that the page offers, strongest first."""
@@ -78,6 +79,23 @@ HABITS = (
 )
 
 
+SIDES = (
+    Level(
+        "both",
+        "that I was there, or that I was not",
+        "Somebody who is elsewhere all day is shown less exactly, so that this stays in doubt.",
+        "both",
+    ),
+    Level(
+        "event",
+        "that I was there",
+        "An observer may become sure that you were not there. What is shown is often more exact. "
+        "Choose it if having been elsewhere is no secret.",
+        "event",
+    ),
+)
+
+
 def level(levels: tuple[Level, ...], key: object, what: str) -> Level:
     """Return the level of a key."""
     for each in levels:
@@ -86,11 +104,21 @@ def level(levels: tuple[Level, ...], key: object, what: str) -> Level:
     raise StudioError(f"{what} must be one of {', '.join(each.key for each in levels)}")
 
 
-def in_words(epsilon: float) -> str:
+def in_words(epsilon: float, sides: Sides = "both") -> str:
     """Return what an ε means, in one sentence."""
     low = as_odds(BELIEVED * math.exp(-epsilon), "down")
     high = as_odds(BELIEVED * math.exp(epsilon), "up")
-    return (
-        f"An observer who gave {as_odds(BELIEVED)} before ends between {low} and {high} "
-        f"(a factor of {as_factor(epsilon)} at most, either way)."
+    reach, way = (
+        (f"between {low} and {high}", "either way")
+        if sides == "both"
+        else (f"at {high} at most", "upwards")
     )
+    return (
+        f"An observer who gave {as_odds(BELIEVED)} before ends {reach} "
+        f"(a factor of {as_factor(epsilon)} at most, {way})."
+    )
+
+
+def in_words_of_each(epsilon: float) -> dict[str, str]:
+    """Return what an ε means, for each of the sides that a secret may have."""
+    return {each.key: in_words(epsilon, each.value) for each in SIDES}

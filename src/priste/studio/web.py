@@ -39,7 +39,7 @@ from priste.storage.limits import (
 from priste.studio import document
 from priste.studio.desk import Desk
 from priste.studio.guard import Guard
-from priste.studio.levels import EPSILONS, HABITS, NOISES, OBSERVERS, Level, in_words
+from priste.studio.levels import EPSILONS, HABITS, NOISES, OBSERVERS, SIDES, Level, in_words_of_each
 from priste.studio.runs import Run, Runs
 from priste.studio.setting import CELLS, STEPS, Setting
 from priste.studio.work import price, protect, watch
@@ -170,7 +170,8 @@ class Studio:
                 "observers": _told(OBSERVERS),
                 "noises": _told(NOISES),
                 "habits": _told(HABITS),
-                "epsilons": [{"epsilon": e, "words": in_words(e)} for e in EPSILONS],
+                "sides": _told(SIDES),
+                "epsilons": [{"epsilon": e, "words": in_words_of_each(e)} for e in EPSILONS],
                 "steps": STEPS,
                 "cells": CELLS,
                 "zones": sorted(available_timezones()),
@@ -306,7 +307,7 @@ def page_of(content: bytes) -> dict[str, Any]:
     """Return what the page shows of an events file, and what each ε means."""
     page = document.from_text(content)
     for secret in page["secrets"]:
-        secret["words"] = in_words(Protect(Withheld(), secret["epsilon"]).epsilon)
+        secret["words"] = in_words_of_each(Protect(Withheld(), secret["epsilon"]).epsilon)
     return page
 
 

@@ -23,9 +23,10 @@ const PristeSecrets = (() => {
   const field = (label, input) => element("label", {}, label, input);
 
   class Secrets {
-    // `boxes` are the elements of the lists; `changed` hears of every change, `complain` of what is refused
-    constructor(boxes, epsilons, changed, complain) {
-      Object.assign(this, { boxes, epsilons, changed, complain });
+    // `boxes` are the elements of the lists, `offers` the ε and sides to choose from; `changed` hears of
+    // every change, `complain` of what is refused
+    constructor(boxes, offers, changed, complain) {
+      Object.assign(this, { boxes, ...offers, changed, complain });
       this.document = { places: [], secrets: [], kept: "" };
       this.before = [];
       this.editor = null;
@@ -101,7 +102,7 @@ const PristeSecrets = (() => {
     }
 
     secretAt(place) {
-      return { name: fresh(this.document.secrets, `at ${place}`), place, week: PristeWeek.office(), epsilon: 1 };
+      return { name: fresh(this.document.secrets, `at ${place}`), place, week: PristeWeek.office(), epsilon: 1, sides: "both" };
     }
 
     removePlace(name) {
@@ -202,7 +203,8 @@ const PristeSecrets = (() => {
             sessionStorage.setItem(KEPT, JSON.stringify(this.document));
             this.changed();
           }),
-          this.epsilon(secret, i));
+          this.epsilon(secret, i),
+          this.side(secret, i));
       }));
       this.boxes.kept.hidden = !kept;
       this.boxes.kept.textContent = kept ? "The events file also has parts that cannot be drawn here. They are kept, and protected all the same." : "";
@@ -214,7 +216,8 @@ const PristeSecrets = (() => {
       const nearest = epsilons.reduce((best, each, k) => (far(each) < far(epsilons[best]) ? k : best), 0);
       const listed = () => epsilons.find((each) => each.epsilon === secret.epsilon);
       const words = element("output", {});
-      const tell = () => { words.textContent = `ε = ${secret.epsilon}. ${listed() ? listed().words : secret.words || ""}`; };
+      const meaning = () => (listed() || secret).words || {};
+      const tell = () => { words.textContent = `ε = ${secret.epsilon}. ${meaning()[secret.sides] || ""}`; };
       const slider = element("input", {
         id: `secret-${i}-epsilon`, type: "range", min: "0", max: String(epsilons.length - 1), value: String(nearest),
         oninput: () => {
@@ -227,6 +230,15 @@ const PristeSecrets = (() => {
       });
       tell();
       return element("div", { class: "epsilon" }, field("How much an observer may learn (ε): little to much", slider), words);
+    }
+
+    side(secret, i) {
+      const chosen = this.sides.find((each) => each.key === secret.sides);
+      const select = element("select", {
+        id: `secret-${i}-sides`,
+        onchange: afterwards((wanted) => this.change(() => { secret.sides = wanted; }, { again: true })),
+      }, ...this.sides.map((each) => element("option", { value: each.key, selected: each === chosen }, each.name)));
+      return element("div", { class: "sides" }, field("Nobody may become surer", select), element("output", {}, chosen.sentence));
     }
   }
 

@@ -263,7 +263,7 @@
     $("version").textContent = start.version;
     secrets = new PristeSecrets.Secrets(
       { places: $("places"), secrets: $("list-of-secrets"), noPlaces: $("no-places"), noSecrets: $("no-secrets"), kept: $("kept"), add: $("add-secret"), undo: $("undo") },
-      start.epsilons, changed, complain);
+      { epsilons: start.epsilons, sides: start.sides }, changed, complain);
     editor = new PristeEditor.Editor($("map"), start.land, (...what) => secrets.onMap(...what));
     secrets.editor = editor;
     $("zones").append(...start.zones.map((each) => element("option", { value: each })));
