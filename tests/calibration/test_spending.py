@@ -139,6 +139,14 @@ def test_odds_that_fell_earn_nothing_where_only_rising_counts() -> None:
     assert protection.epsilon == pytest.approx(0.49 / 4, rel=1e-9)  # steps 1 to 4
 
 
+@pytest.mark.parametrize("spending", ["all", "proportional"])
+def test_odds_that_only_must_not_rise_need_not_wait_for_their_share(spending: Spending) -> None:
+    one_sided = Protect(EVENT, 10 * SPENT, sides="event")
+    now = replace(after_two_releases(10 * SPENT), protections=(one_sided,))
+    (protection,) = rationed(now, spending).protections
+    assert protection.epsilon == pytest.approx(9.8 * SPENT, rel=1e-9)
+
+
 @pytest.mark.parametrize("over", [0.0, 1e-12, 1e-9, 0.01])
 @pytest.mark.parametrize("spending", ["all", "proportional", "rolling"])
 def test_no_step_gets_more_than_epsilon(spending: Spending, over: float) -> None:

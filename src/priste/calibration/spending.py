@@ -10,7 +10,11 @@ from priste.worst_case import GUARD, worst_case
 
 Spending = Literal["all", "proportional", "rolling"]
 """All of ε at every step; in proportion to the time until the event's last step, and always a
-tenth of what is left; or at each step an equal part of what is left, over the steps until then."""
+tenth of what is left; or at each step an equal part of what is left, over the steps until then.
+
+In proportion is for odds that may neither rise nor fall: of several models one could have risen as
+far as it may, and another fallen. Odds that only must not rise may have all of ε at every step, as
+what they may not rise keeps them from falling."""
 
 RESERVE = 0.02
 """The share of ε that is not planned with.
@@ -50,7 +54,7 @@ def _rationed(
     spent = max(worst_case(evidence.four_vectors(), sides=protection.sides).loss, 0.0)
     left = max(evidence.model.worlds.last_step - evidence.step, 0)
     ration = epsilon
-    if spending == "proportional":
+    if spending == "proportional" and protection.sides == "both":
         gone = evidence.step - evidence.model.first + 1
         ration = max(epsilon * gone / (gone + left), spent + _BREATH * (epsilon - spent))
     elif spending == "rolling":

@@ -203,8 +203,8 @@ def explain(
         ]
         sentences.append(
             'With sides = "event" in the events file odds must not rise by more, and may fall: '
-            "places are released more exactly, and an observer may become sure that the event did "
-            "not happen."
+            "places can be released more exactly, and an observer may become sure that the event "
+            "did not happen."
         )
     if json:
         as_json({"sentences": sentences})

@@ -89,7 +89,7 @@ SIDES = (
     Level(
         "event",
         "that I was there",
-        "An observer may become sure that you were not there. What is shown is often more exact. "
+        "An observer may become sure that you were not there. What is shown can be more exact. "
         "Choose it if having been elsewhere is no secret.",
         "event",
     ),
