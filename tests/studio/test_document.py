@@ -146,6 +146,12 @@ def test_what_makes_no_sense_is_refused_in_words(change: dict[str, object], mess
         to_tables(PAGE | change)
 
 
+def test_sides_that_are_none_are_kept_for_the_reader_to_refuse() -> None:
+    page = from_text(to_text(PAGE).replace('"event"', '"neither"').encode())
+    assert [secret["name"] for secret in page["secrets"]] == ["at home"]
+    assert tomllib.loads(to_text(page))["events"]["at clinic"]["sides"] == "neither"
+
+
 @pytest.mark.parametrize("content", [b"\xff", b"[[regions]]", b"regions = 3", b"[events]\nx = 3"])
 def test_a_file_that_is_none_is_refused(content: bytes) -> None:
     with pytest.raises((StudioError, EventsFileError)):
