@@ -33,7 +33,7 @@ from priste.calibration.calibration import Outcome
 from priste.checks import Array
 from priste.evidence import FourVectors
 from priste.priors import Prior
-from priste.worst_case import WorstCase
+from priste.worst_case import Sides, WorstCase
 from tests.oracles import all_paths, realised_by_enumeration, sequence_probabilities
 
 LINE = Grid(1, 3)
@@ -151,6 +151,23 @@ def test_protecting_several_models_keeps_the_promise_under_each() -> None:
     assert audit(together, 3).kept
     assert audit(together, 3, truth=other).kept
     assert audit(together, 3, truth=MOBILITY).kept
+
+
+@pytest.mark.parametrize("sides", ["both", "event"])
+def test_what_is_spent_in_proportion_keeps_the_promise_under_each_of_several_models(
+    sides: Sides,
+) -> None:
+    models = [MOBILITY, Mobility.gaussian(LINE, sigma=0.5)]
+    asked = Protect(EVENT, 0.5, sides=sides)
+    believed = NearPrior([0.5, 0.3, 0.2], 0.2)
+    in_proportion = OptimalRemap(LINE.distances, spending="proportional")
+    protector = line(in_proportion, mobility=models, protections=asked, prior=believed)
+    vertices = believed.vertices(3)
+    for model in models:
+        losses = [realised_by_enumeration(protector, asked, n, vertices, model) for n in (1, 2, 3)]
+        assert 0.1 < max(losses) <= 0.5 + 1e-9
+    (finding,) = audit(protector, 3).findings
+    assert finding.realised.max() <= 0.5
 
 
 def test_each_event_is_audited_under_the_model_that_is_worst_for_it() -> None:

@@ -22,7 +22,7 @@ def test_one_model_spends_all_of_epsilon_at_once_on_all_that_gains() -> None:
     assert (one.margin, one.focus, one.thrift) == (0.0, 1.0, 0.0)
 
 
-def test_several_models_hold_back_a_half_and_tell_what_is_worth_it() -> None:
+def test_several_models_hold_back_a_share_and_tell_what_is_worth_it() -> None:
     several = default(NOISE, 3)
     assert (several.loss, several.spending, several.avoid_secret) == (
         "distance",

@@ -16,7 +16,10 @@ MORNINGS = [[9, 10, 11, 12]] * 7
 
 def document(epsilon: float = 0.8) -> dict[str, Any]:
     """What is on the page: a clinic, and being there in the morning."""
-    secret = {"name": "treatment", "place": "clinic", "week": MORNINGS} | {
+    secret = {
+        "name": "treatment",
+        "place": "clinic",
+        "week": MORNINGS,
         "epsilon": epsilon,
         "sides": "both",
     }

@@ -25,10 +25,20 @@ PAGE: dict[str, Any] = {
         {"name": "home", "polygon": [[13.39, 52.5], [13.41, 52.5], [13.41, 52.51]]},
     ],
     "secrets": [
-        {"name": "at clinic", "place": "clinic", "week": [[9, 10]] * 5 + [[], []]}
-        | {"epsilon": 0.5, "sides": "event"},
-        {"name": "at home", "place": "home", "week": [[0, 1, 22, 23]] * 7}
-        | {"epsilon": 1.0, "sides": "both"},
+        {
+            "name": "at clinic",
+            "place": "clinic",
+            "week": [[9, 10]] * 5 + [[], []],
+            "epsilon": 0.5,
+            "sides": "event",
+        },
+        {
+            "name": "at home",
+            "place": "home",
+            "week": [[0, 1, 22, 23]] * 7,
+            "epsilon": 1.0,
+            "sides": "both",
+        },
     ],
     "kept": "",
 }

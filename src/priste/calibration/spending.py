@@ -12,9 +12,9 @@ Spending = Literal["all", "proportional", "rolling"]
 """All of ε at every step; in proportion to the time until the event's last step, and always a
 tenth of what is left; or at each step an equal part of what is left, over the steps until then.
 
-In proportion is for odds that may neither rise nor fall: of several models one could have risen as
-far as it may, and another fallen. Odds that only must not rise may have all of ε at every step, as
-what they may not rise keeps them from falling."""
+In proportion is for odds that may neither rise nor fall: those of one model could stand at the
+limit above, and those of another at the one below. Odds that only must not rise use all of ε at
+every step: their mean stays where it is, so the less they may rise the less they can fall."""
 
 RESERVE = 0.02
 """The share of ε that is not planned with.

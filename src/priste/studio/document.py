@@ -113,9 +113,8 @@ def from_text(content: bytes) -> dict[str, Any]:
         week = week_of([windows.get(each) if isinstance(each, str) else None for each in names])
         sides = table.get("sides", "both")
         plain = set(table) - {"sides"} == {"kind", "region", "window", "epsilon"}
-        if not plain or week is None or table["kind"] != "presence" or sides not in get_args(Sides):
-            continue
-        if str(table["region"]) not in places:
+        plain = plain and week is not None and sides in get_args(Sides)
+        if not plain or table["kind"] != "presence" or str(table["region"]) not in places:
             continue
         field(table, f"events.{name}", "epsilon", float)
         secrets.append(
