@@ -75,11 +75,14 @@ def _remap(
 WAYS = {
     "a set of habits": Way(HABITS),
     "a set of habits, odds must not rise": Way(HABITS, sides="event"),
+    "a set of habits, 80 % held back": Way(HABITS, _remap(margin=0.8)),
+    "a set of habits, 60 % held back": Way(HABITS, _remap(margin=0.6)),
     "a set of habits, half held back": Way(HABITS, _remap(margin=0.5)),
     "a set of habits, nothing held back": Way(HABITS, _remap(margin=0.0)),
     "a set of habits, no thrift": Way(HABITS, _remap(thrift=0.0)),
     "a set of habits, no focus": Way(HABITS, _remap(focus=1.0)),
     "one model": Way(1),
+    "one model, odds must not rise": Way(1, sides="event"),
     "one model, EveryOutput": Way(1, EveryOutput()),
 }
 
