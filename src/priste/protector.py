@@ -78,8 +78,9 @@ class Protector:
     Several mobility models may be given: the promise then holds for observers who have any one of
     them in mind, all with the same `prior` about the start. With ``mixtures=True`` it also holds
     for those who do not know which is true and learn it from the releases; that is a much harder
-    promise. Give the likeliest first: the public belief that a `LocationSet` follows is that of the
-    models, the first counting 0.7 at the start, and then each as far as it foretold the releases.
+    promise. The public belief, which says what releases are useful and which cells a `LocationSet`
+    keeps, is that of all models, alike at first, and then of each as far as it foretold the
+    releases. The default `prior` is that of the first.
 
     Random draws come from the operating system; with a `seed` they are reproducible and offer no
     protection against anybody who knows or guesses the seed.

@@ -47,7 +47,7 @@ class OptimalRemap:
 
     `loss` is the distance, its square, 0 or 1 for the same cell or another, or a matrix of losses
     per true and released cell. The public belief is that of the mobility models, from their
-    `initial` on, the first counting most, until releases tell which foretold them, with a
+    `initial` on, all counting alike until releases tell which foretold them, with a
     thousandth spread over all cells, so that no row is arbitrary. Models that allow for everything
     believe too little in the usual places; with a `focus` above 1 the loss is weighed by that power
     of the belief, for the most part, and promises stay as they are. `spending` says how much of ε a

@@ -8,16 +8,16 @@ import numpy as np
 from priste.checks import Array
 from priste.mobility import Mobility
 
-_LIKELIEST = 0.7  # how far the first of several models is trusted before anything is released
-_CHANGE = 0.02  # how fast trust decays to that, per step: days do not go on alike
+_CHANGE = 0.02  # how fast trust evens out, per step: days do not go on alike
 
 
 @dataclass(frozen=True, eq=False)
 class Whereabouts:
     """A distribution over the states of each model, given all that was released.
 
-    `trust` is how far each model is believed: by Bayes' rule, one that foretold the releases better
-    counts more. It decides which releases are useful, and no promise depends on it.
+    `trust` is how far each model is believed: all alike at first, then by Bayes' rule, so that one
+    that foretold the releases better counts more. It decides which releases are useful, and no
+    promise depends on it.
     """
 
     by_model: tuple[Array, ...]
@@ -27,7 +27,7 @@ class Whereabouts:
     def start(cls, mobilities: Sequence[Mobility], initial: Array | None) -> "Whereabouts":
         """Return what is known before the first release: `initial`, or what each model says."""
         beliefs = tuple(m.states(m.initial if initial is None else initial) for m in mobilities)
-        return cls(beliefs, _initial_trust(len(beliefs)))
+        return cls(beliefs, np.full(len(beliefs), 1 / len(beliefs)))
 
     def arrive(self, mobilities: Sequence[Mobility], step: int) -> "Whereabouts":
         """Return what is known at the step after `step`, before its release."""
@@ -35,8 +35,7 @@ class Whereabouts:
         for belief, mobility in zip(self.by_model, mobilities, strict=True):
             there = np.asarray(belief @ mobility.transition(step))
             moved.append(there / there.sum())  # rounding must not add up
-        trust = (1 - _CHANGE) * self.trust + _CHANGE * _initial_trust(len(moved))
-        return Whereabouts(tuple(moved), trust)
+        return Whereabouts(tuple(moved), (1 - _CHANGE) * self.trust + _CHANGE / len(moved))
 
     def observe(self, mobilities: Sequence[Mobility], column: Array) -> "Whereabouts":
         """Return what is known after a release whose probability from each cell is `column`.
@@ -63,12 +62,3 @@ class Whereabouts:
             bool((belief * column[m.cell_of_state]).any())
             for m, belief in zip(mobilities, self.by_model, strict=True)
         )
-
-
-def _initial_trust(n_models: int) -> Array:
-    """Return the trust in models before anything is known: the first is the likeliest."""
-    if n_models == 1:
-        return np.ones(1)
-    trust = np.full(n_models, (1 - _LIKELIEST) / (n_models - 1))
-    trust[0] = _LIKELIEST
-    return trust
