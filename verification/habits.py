@@ -1,11 +1,13 @@
 """No odds move by more than ε for any of several models, nor, if asked for, for any mixture.
 
 Random streams under sets of models are audited as `endless` does it, model by model, with events
-that wait, merge and settle. Shorter ones, all of whose sequences are followed, are audited for
-observers who hold a mixture of the models and learn from the releases which is true.
+that wait, merge and settle; a fourth of them once more with the calibration that is the default.
+Shorter ones, all of whose sequences are followed, are audited for observers who hold a mixture of
+the models and learn from the releases which is true.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -26,8 +28,9 @@ from priste import (
 from priste.checks import Array
 from priste.mixture import Mixture
 from priste.stream import PublicState
+from priste.stream.parts import default_calibration
 from verification.endless import ROUNDING, audited, promise_kept
-from verification.endless_settings import random_setting
+from verification.endless_settings import Setting, random_setting
 from verification.observers import Observer, largest_changes
 from verification.report import Finding, times
 
@@ -43,6 +46,7 @@ def findings(effort: float, *, mistaken: bool) -> Iterator[Finding]:
             yield mixtures_kept(random, times(MIXTURES, effort))
         return
     settings = [random_setting(random, models=(2, 3, 4)) for _ in range(times(SETS, effort))]
+    settings += [_by_default(setting) for setting in settings[::4]]
     yield promise_kept("sets of 2 to 4 models", [audited(setting) for setting in settings])
     yield mixtures_kept(random, times(MIXTURES, effort))
     yield not_without_asking()
@@ -76,6 +80,12 @@ def not_without_asking() -> Finding:
     mixed, alone = max(change for change, _ in found), max(change for _, change in found)
     said = f"ε = 0.5, each model {alone:.3f} at most, a mixture {mixed:.3f}"
     return Finding("members are kept and a mixture is not", said, alone <= 0.5 < mixed)
+
+
+def _by_default(setting: Setting) -> Setting:
+    """Return the setting with the calibration that a set of models has unless one is given."""
+    calibration = default_calibration(setting.mechanism, len(setting.models))
+    return replace(setting, calibration=calibration)
 
 
 def _small(random: np.random.Generator) -> tuple[Protector, Array, int]:
