@@ -7,10 +7,10 @@ later days some are protected (ε = 1, the options that are the default), about 
 having been, in the six hours with most fixes, at the most visited cell, at one visited on two to
 six days, and at one never visited. Observers have learned other habits, none of them in the set:
 from later days, from all other days, with other smoothings and bases, by the hour, of order 2.
-Their loss is the largest change of their odds at any step. Each day is protected DRAWS times, in
-the first WAYS of those below. The later days are in an order by chance: DAYS is how many of each
-person are taken, such as 5, or which, such as 5:10 for five others.
-The default is reported separately for days at places that are known and new to its model, too.
+Their loss is the largest change of their odds at any step. Each day is protected DRAWS times, twice
+unless told, in the first WAYS of those below. The later days are in an order by chance: DAYS is how
+many of each person are taken, such as 5, or which, such as 5:10 for five others. The default is
+reported separately for days at places that are known and new to its model, too.
 """
 
 import json
@@ -96,7 +96,7 @@ def main() -> None:
     people = sorted(Path(folder).iterdir())
     begin, _, end = (days or "5").rpartition(":")
     which, names = slice(int(begin or 0), int(end)), list(WAYS)[: int(ways or len(WAYS))]
-    jobs = [(person, name, which, int(draws or 1)) for name in names for person in people]
+    jobs = [(person, name, which, int(draws or 2)) for name in names for person in people]
     print("Held out: what observers with other habits in mind learn")
     with ProcessPoolExecutor(2, initializer=threadpool_limits, initargs=(1,)) as pool:
         found = [case for cases in pool.map(_measured, jobs) for case in cases]
