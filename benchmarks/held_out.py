@@ -306,7 +306,7 @@ class Person:
     def _days(self, numbers: Sequence[int] | range) -> Days:
         runs = [(k, start, run) for k in numbers for start, run in unbroken(self.days[k])]
         day, start, run = zip(*runs, strict=True)
-        return Days(self.place.grid, run, day, start, STEPS)
+        return Days(self.place.grid, run, day, start, STEPS, STEP)
 
     def _by_the_hour(self, days: Days) -> Mobility:
         overall = learned(days, Setting("local", 1.0))

@@ -31,7 +31,7 @@ def days(count: int = 8, period: int = 6, sigma: float = 0.8) -> Days:
             runs.append(moves.sample(length, seed=2 * number + run).tolist())
             day.append(number)
             phase.append(int(RANDOM.integers(period)))
-    return Days(GRID, runs, day, phase, period)
+    return Days(GRID, runs, day, phase, period, pd.Timedelta("1h"))
 
 
 def log_likelihood(mobility: Mobility, held_out: Days) -> float:
@@ -82,7 +82,7 @@ def test_what_is_given_is_kept_and_a_single_day_leaves_nothing_out() -> None:
 
 def test_habits_share_their_start_and_differ_where_nobody_was_seen() -> None:
     seen = days(5, sigma=0.3)
-    habits = habits_of(seen, Setting("usual", 5.0), pd.Timedelta("1h"), 7, lambda _: None)
+    habits = habits_of(seen, Setting("usual", 5.0), 7, lambda _: None)
     likeliest, anywhere, resting, wandering, *_ = habits
     for habit in habits:
         np.testing.assert_array_equal(habit.initial, likeliest.initial)
@@ -90,9 +90,10 @@ def test_habits_share_their_start_and_differ_where_nobody_was_seen() -> None:
     stay = [m.transition(0)[unseen, unseen] for m in (anywhere, resting)]
     assert stay == pytest.approx([1 / 12, math.exp(-1 / 8)])  # eight hours on average
     back = [m.transition(0)[unseen, visited] for m in (wandering, likeliest)]
-    assert back[1] == pytest.approx(0.9 * back[0] + 0.1 * _share_of(visited, seen))
+    away = 0.9**6  # a tenth comes back every ten minutes
+    assert back[1] == pytest.approx(away * back[0] + (1 - away) * _share_of(visited, seen))
     assert len({m.transition(0).tobytes() for m in habits}) == 7
-    again = habits_of(seen, Setting("usual", 5.0), pd.Timedelta("1h"), 7, lambda _: None)
+    again = habits_of(seen, Setting("usual", 5.0), 7, lambda _: None)
     for one, other in zip(habits, again, strict=True):
         np.testing.assert_array_equal(one.transition(0), other.transition(0))
 
@@ -101,19 +102,19 @@ def test_how_long_people_may_stay_in_new_places_does_not_depend_on_the_step() ->
     seen = days(5, sigma=0.3)
     after_an_hour = []
     for step, steps in (("1h", 1), ("10min", 6), ("1min", 60)):
-        habits = habits_of(seen, Setting("usual", 5.0), pd.Timedelta(step), 3, lambda _: None)
+        at_that = replace(seen, step=pd.Timedelta(step))
+        habits = habits_of(at_that, Setting("usual", 5.0), 3, lambda _: None)
         unseen = habits[0].unobserved[0]
         after_an_hour.append(habits[2].transition(0)[unseen, unseen] ** steps)
     np.testing.assert_allclose(after_an_hour, after_an_hour[0], rtol=1e-12, atol=0)
 
 
 def test_the_third_habit_stays_where_little_is_known_and_nowhere_for_ever() -> None:
-    hourly, stay = pd.Timedelta("1h"), math.exp(-1 / 8)
-    seen = days(5, sigma=2.0)
+    stay, seen = math.exp(-1 / 8), days(5, sigma=2.0)
     settled = replace(seen, runs=[*seen.runs, [7] * 60], day=[*seen.day, 9], phase=[*seen.phase, 0])
-    resting = habits_of(settled, Setting("usual"), hourly, 3, lambda _: None)[2].transition(0)
+    resting = habits_of(settled, Setting("usual"), 3, lambda _: None)[2].transition(0)
     for setting in (Setting("uniform"), Setting("usual", 5.0, 2, True)):  # simple, whatever fits
-        other = habits_of(settled, setting, hourly, 3, lambda _: None)[2].transition(0)
+        other = habits_of(settled, setting, 3, lambda _: None)[2].transition(0)
         np.testing.assert_array_equal(other, resting)
     base = Mobility.by_distance(settled.grid, settled.runs, returning=GOING_HOME)
     plain, sticky = (
@@ -146,10 +147,10 @@ def _rested(base: Mobility, stay: float) -> Mobility:
     ids=["a single cell", "no moves", "off the map"],
 )
 def test_the_third_habit_can_be_learned_from_little(city: Grid, runs: list[list[int]]) -> None:
-    seen = Days(city, runs, range(len(runs)), [0] * len(runs), 24)
+    seen = Days(city, runs, range(len(runs)), [0] * len(runs), 24, pd.Timedelta("1h"))
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        habits = habits_of(seen, Setting("usual"), pd.Timedelta("1h"), 3, lambda _: None)
+        habits = habits_of(seen, Setting("usual"), 3, lambda _: None)
     rows = habits[2].transition(0)
     assert (rows >= 0).all()
     np.testing.assert_allclose(rows.sum(axis=1), 1.0, rtol=1e-12, atol=0)
@@ -157,12 +158,12 @@ def test_the_third_habit_can_be_learned_from_little(city: Grid, runs: list[list[
 
 def test_an_event_need_not_be_tracked_for_weeks_because_people_may_rest() -> None:
     """A place that is never left, or one after the other to rest at, would be remembered."""
-    city, step = Grid(12, 12), pd.Timedelta("10min")
+    city = Grid(12, 12)
     random = np.random.default_rng(0)
     home = [[17, 17, 18, 17] * 8 + random.choice([17, 18, 29, 30, 42], 8).tolist() for _ in "12345"]
     away = [*home, [90] * 80, [100, 101] * 40]
-    seen = Days(city, away, range(7), [0] * 7, 144)
-    habits = habits_of(seen, Setting("usual", 5.0), step, 4, lambda _: None)
+    seen = Days(city, away, range(7), [0] * 7, 144, pd.Timedelta("10min"))
+    habits = habits_of(seen, Setting("usual", 5.0), 4, lambda _: None)
     event, week = presence([17], steps=range(3000, 3036)), 7 * 144
     leads = [3000 - latest_activation(event, habit, 0, 0.01).step for habit in habits]
     assert leads[2] < week
@@ -170,9 +171,9 @@ def test_an_event_need_not_be_tracked_for_weeks_because_people_may_rest() -> Non
 
 @pytest.mark.parametrize("step", ["1D", "14D", "366D"])
 def test_in_long_steps_the_third_habit_stays_as_long_as_others(step: str) -> None:
-    home = replace(days(2), runs=[[3] * 50, [3] * 50])
+    home = replace(days(2), runs=[[3] * 50, [3] * 50], step=pd.Timedelta(step))
     for base in get_args(Base):
-        habits = habits_of(home, Setting(base), pd.Timedelta(step), 3, lambda _: None)
+        habits = habits_of(home, Setting(base), 3, lambda _: None)
         at_home, without = habits[2].transition(0)[3, 3], learned(home, Setting(base)).transition(0)
         assert at_home >= without[3, 3] - 1e-15
 
@@ -182,10 +183,19 @@ def _share_of(cell: int, seen: Days) -> float:
     return float(np.mean(np.concatenate([np.asarray(run) for run in seen.runs]) == cell))
 
 
+def test_people_come_back_by_the_clock_and_not_by_the_step() -> None:
+    seen = days(1)
+    for step, share in (("10min", 0.1), ("20min", 0.19), ("1D", 0.9)):  # not all, ever
+        base = replace(seen, step=pd.Timedelta(step)).base("usual")
+        expected = Mobility.by_distance(GRID, seen.runs, returning=share)
+        assert base is not None
+        np.testing.assert_allclose(base.transition(0), expected.transition(0), rtol=1e-12, atol=0)
+
+
 def test_who_is_thought_to_wander_on_also_comes_back_for_others() -> None:
     seen = days(5)
     coming_back = learned(seen, Setting("usual", 5.0)).transition(0)
-    *_, fourth = habits_of(seen, Setting("local", 5.0), pd.Timedelta("1h"), 4, lambda _: None)
+    *_, fourth = habits_of(seen, Setting("local", 5.0), 4, lambda _: None)
     np.testing.assert_array_equal(fourth.transition(0), coming_back)
 
 

@@ -33,11 +33,9 @@ GOING_HOME = 0.5
 Were it small, they would rest at many places in a row, and events had to be tracked for weeks."""
 
 
-def habits_of(
-    days: Days, setting: Setting, step: pd.Timedelta, count: int, progress: Progress
-) -> list[Mobility]:
+def habits_of(days: Days, setting: Setting, count: int, progress: Progress) -> list[Mobility]:
     """Return the likeliest mobility and others around it, all with its belief about the start."""
-    stay = math.exp(-step / RESIDENCE)
+    stay = math.exp(-days.step / RESIDENCE)
     anywhere = Setting("uniform")  # simple, as most observers are
     wandering = Setting("usual" if setting.base == "local" else "local", setting.smoothing)
     ways: list[Callable[[Days], Mobility]] = [
@@ -78,7 +76,8 @@ def _resting(days: Days, stay: float) -> Mobility:
     They stay with a chance of `stay`, with a larger one where the days alone say so, and with a
     smaller one where they were seen to leave sooner. Then they move as they would without that.
     """
-    base = Mobility.by_distance(days.grid, days.runs, returning=GOING_HOME)
+    home = max(GOING_HOME, days.returning)  # in long steps all come back
+    base = Mobility.by_distance(days.grid, days.runs, returning=home)
     rows = np.array(learned(days, Setting(), base).transition(0))
     idle = np.array(base.transition(0)).diagonal()
     seen = np.bincount(

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from priste.checks import Array
@@ -23,7 +24,9 @@ SMOOTHINGS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ORDERS = (1, 2)
 FOLDS = 5
 RETURNING = 0.1
-"""The share of moves that lead to a usual place, where a base has those."""
+"""The share of people who go to a usual place within ten minutes, where a base has those."""
+MOST_RETURNING = 0.9
+"""That share in long steps: the others go by distance, so that they may be anywhere."""
 WORTH = 0.1
 """What a higher order or a time of day must gain, in nats per move, to be worth their states."""
 
@@ -48,7 +51,8 @@ class Setting(NamedTuple):
 class Days:
     """Runs of cells without a gap: the day each belongs to, and the phase of the day it begins in.
 
-    `others` is how other people move, if their tracks were given.
+    A `step` leads from each cell to the next. `others` is how other people move, if their tracks
+    were given.
     """
 
     grid: Grid
@@ -56,6 +60,7 @@ class Days:
     day: Sequence[int]
     phase: Sequence[int]
     period: int
+    step: pd.Timedelta
     others: Mobility | None = None
 
     def of(self, days: Iterable[int]) -> "Days":
@@ -74,9 +79,15 @@ class Days:
     def base(self, kind: Base) -> Mobility | None:
         """Return what rows start from before they see a move."""
         if kind in ("local", "usual"):
-            returning = RETURNING if kind == "usual" else 0.0
+            returning = self.returning if kind == "usual" else 0.0
             return Mobility.by_distance(self.grid, self.runs, returning=returning)
         return self.others if kind == "others" else None
+
+    @property
+    def returning(self) -> float:
+        """The share of moves that lead to a usual place, where a base has those."""
+        away = math.pow(1 - RETURNING, self.step / pd.Timedelta("10min"))
+        return min(1 - away, MOST_RETURNING)
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ def fit_model(
             if time_of_day is None
             else [time_of_day],
         )
-        mobilities = habits_of(days, choice.setting, length, count, progress or (lambda _: None))
+        mobilities = habits_of(days, choice.setting, count, progress or (lambda _: None))
     owner = [name for name in ("user", "track") if name in table.columns]
     setting = choice.setting
     provenance = {
@@ -304,7 +304,7 @@ def _days(
                 starts += [begins for begins, _ in parts]
                 sequences += [cells for _, cells in parts]
                 dates += [day] * len(parts)
-    return Days(place.grid, sequences, dates, starts, phases)
+    return Days(place.grid, sequences, dates, starts, phases, length)
 
 
 def _local_days(

@@ -52,7 +52,8 @@ def realised(certificates: Sequence[Certificate], mobility: Mobility) -> Check:
 def learned_from(cells: Sequence[int | None], model: Model) -> Mobility:
     """Return the habits of somebody who saw these very days and nothing else."""
     runs = unbroken(list(cells))
-    days = Days(model.place.grid, [run for _, run in runs], [0] * len(runs), [0] * len(runs), 1)
+    first = [0] * len(runs)
+    days = Days(model.place.grid, [run for _, run in runs], first, first, 1, model.step)
     return learned(days, Setting("local"))
 
 
