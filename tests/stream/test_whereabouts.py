@@ -53,6 +53,14 @@ def test_trust_that_was_lost_comes_back() -> None:
     np.testing.assert_allclose(seen.cells(MODELS), [seen.trust[0], seen.trust[1]])
 
 
+def test_trust_is_evened_out_over_any_number_of_models() -> None:
+    for trust in ([1.0], [0.6, 0.2, 0.2], [1.0, 0.0, 0.0, 0.0]):
+        models = [STAY] * len(trust)
+        start = replace(Whereabouts.start(models, None), trust=np.array(trust))
+        expected = 0.98 * np.array(trust) + 0.02 / len(trust)
+        np.testing.assert_allclose(start.arrive(models, 0).trust, expected, rtol=1e-12, atol=0)
+
+
 def test_a_release_that_no_model_allows_changes_nothing() -> None:
     start = Whereabouts.start(MODELS, np.array([1.0, 0.0]))
     there = replace(start, trust=np.array([0.9, 0.1]))

@@ -184,8 +184,8 @@ def _share_of(cell: int, seen: Days) -> float:
 
 
 def test_people_come_back_by_the_clock_and_not_by_the_step() -> None:
-    seen = days(1)
-    for step, share in (("10min", 0.1), ("20min", 0.19), ("1D", 0.9)):  # not all, ever
+    seen, shares = days(1), {"5min": 1 - 0.9**0.5, "10min": 0.1, "25min": 1 - 0.9**2.5, "1D": 0.9}
+    for step, share in shares.items():  # not all, however long a step is
         base = replace(seen, step=pd.Timedelta(step)).base("usual")
         expected = Mobility.by_distance(GRID, seen.runs, returning=share)
         assert base is not None

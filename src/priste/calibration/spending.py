@@ -14,7 +14,8 @@ tenth of what is left; or at each step an equal part of what is left, over the s
 
 In proportion is for odds that may neither rise nor fall: those of one model could stand at the
 limit above, and those of another at the one below. Odds that only must not rise use all of ε at
-every step: their mean stays where it is, so the less they may rise the less they can fall."""
+every step: their mean stays where it is, so the less they may rise the more seldom they can fall
+far."""
 
 RESERVE = 0.02
 """The share of ε that is not planned with.

@@ -28,7 +28,7 @@ RESIDENCE = pd.Timedelta("8h")
 
 Those who have moved stay where no learned day was, and the people around them know it."""
 GOING_HOME = 0.5
-"""The share of their moves that lead to a usual place then, where nothing else was seen.
+"""The least share of the base's moves that lead to a usual place: nearly all who leave go there.
 
 Were it small, they would rest at many places in a row, and events had to be tracked for weeks."""
 
@@ -76,7 +76,7 @@ def _resting(days: Days, stay: float) -> Mobility:
     They stay with a chance of `stay`, with a larger one where the days alone say so, and with a
     smaller one where they were seen to leave sooner. Then they move as they would without that.
     """
-    home = max(GOING_HOME, days.returning)  # in long steps all come back
+    home = max(GOING_HOME, days.returning)
     base = Mobility.by_distance(days.grid, days.runs, returning=home)
     rows = np.array(learned(days, Setting(), base).transition(0))
     idle = np.array(base.transition(0)).diagonal()

@@ -24,9 +24,9 @@ SMOOTHINGS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ORDERS = (1, 2)
 FOLDS = 5
 RETURNING = 0.1
-"""The share of people who go to a usual place within ten minutes, where a base has those."""
+"""The share of moves in ten minutes that lead to a usual place, where a base has those."""
 MOST_RETURNING = 0.9
-"""That share in long steps: the others go by distance, so that they may be anywhere."""
+"""The largest share in longer steps: the other moves go by distance, so that they lead anywhere."""
 WORTH = 0.1
 """What a higher order or a time of day must gain, in nats per move, to be worth their states."""
 
@@ -85,7 +85,7 @@ class Days:
 
     @property
     def returning(self) -> float:
-        """The share of moves that lead to a usual place, where a base has those."""
+        """The share of moves in a step that lead to a usual place."""
         away = math.pow(1 - RETURNING, self.step / pd.Timedelta("10min"))
         return min(1 - away, MOST_RETURNING)
 
