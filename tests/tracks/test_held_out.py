@@ -102,8 +102,8 @@ def test_how_long_people_may_stay_in_new_places_does_not_depend_on_the_step() ->
     seen = days(5, sigma=0.3)
     after_an_hour = []
     for step, steps in (("1h", 1), ("10min", 6), ("1min", 60)):
-        at_that = replace(seen, step=pd.Timedelta(step))
-        habits = habits_of(at_that, Setting("usual", 5.0), 3, lambda _: None)
+        in_steps = replace(seen, step=pd.Timedelta(step))
+        habits = habits_of(in_steps, Setting("usual", 5.0), 3, lambda _: None)
         unseen = habits[0].unobserved[0]
         after_an_hour.append(habits[2].transition(0)[unseen, unseen] ** steps)
     np.testing.assert_allclose(after_an_hour, after_an_hour[0], rtol=1e-12, atol=0)

@@ -28,7 +28,7 @@ RESIDENCE = pd.Timedelta("8h")
 
 Those who have moved stay where no learned day was, and the people around them know it."""
 GOING_HOME = 0.5
-"""The least share of the base's moves that lead to a usual place: nearly all who leave go there.
+"""The least share of their base's moves that lead to a usual place.
 
 Were it small, they would rest at many places in a row, and events had to be tracked for weeks."""
 
@@ -76,8 +76,8 @@ def _resting(days: Days, stay: float) -> Mobility:
     They stay with a chance of `stay`, with a larger one where the days alone say so, and with a
     smaller one where they were seen to leave sooner. Then they move as they would without that.
     """
-    home = max(GOING_HOME, days.returning)
-    base = Mobility.by_distance(days.grid, days.runs, returning=home)
+    returning = max(GOING_HOME, days.returning)
+    base = Mobility.by_distance(days.grid, days.runs, returning=returning)
     rows = np.array(learned(days, Setting(), base).transition(0))
     idle = np.array(base.transition(0)).diagonal()
     seen = np.bincount(

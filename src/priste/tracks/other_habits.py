@@ -52,8 +52,8 @@ def realised(certificates: Sequence[Certificate], mobility: Mobility) -> Check:
 def learned_from(cells: Sequence[int | None], model: Model) -> Mobility:
     """Return the habits of somebody who saw these very days and nothing else."""
     runs = unbroken(list(cells))
-    first = [0] * len(runs)
-    days = Days(model.place.grid, [run for _, run in runs], first, first, 1, model.step)
+    zeros = [0] * len(runs)  # of one day, without hours
+    days = Days(model.place.grid, [run for _, run in runs], zeros, zeros, 1, model.step)
     return learned(days, Setting("local"))
 
 
