@@ -10,6 +10,7 @@ ALL = [
     "every_output",
     "endless",
     "held_out",
+    "whereabouts",
     "sets",
     "belief_sets",
     "tracks",

@@ -6,7 +6,8 @@ from priste.calibration.calibration import Situation
 from priste.checks import Array
 
 _ANYWHERE = 1e-3  # the share of the public belief that is spread over all cells
-_AS_BELIEVED = 0.1  # of a focused belief: the share that is left as it was, for unusual days
+AS_BELIEVED = 0.1
+"""The share of a focused belief that is left as it was, for unusual days."""
 
 
 def weights(situation: Situation) -> Array:
@@ -15,9 +16,9 @@ def weights(situation: Situation) -> Array:
     return np.asarray((1 - _ANYWHERE) * belief + _ANYWHERE / len(belief))
 
 
-def focused(belief: Array, focus: float) -> Array:
+def focused(belief: Array, focus: float, as_believed: float = AS_BELIEVED) -> Array:
     """Return a belief in the usual places: mostly the belief to the power of `focus`."""
     if focus == 1:
         return belief
     power = (belief / belief.max()) ** focus  # so that the largest stays 1
-    return np.asarray((1 - _AS_BELIEVED) * power / power.sum() + _AS_BELIEVED * belief)
+    return np.asarray((1 - as_believed) * power / power.sum() + as_believed * belief)
