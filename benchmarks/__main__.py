@@ -11,6 +11,7 @@ ALL = [
     "endless",
     "held_out",
     "whereabouts",
+    "whole_stream",
     "sets",
     "belief_sets",
     "tracks",
