@@ -94,8 +94,7 @@ def main() -> None:
         return
     folder, file, days, draws, ways = (words[0].split(",") + [""] * 4)[:5]
     people = sorted(Path(folder).iterdir())
-    begin, _, end = (days or "5").rpartition(":")
-    which, names = slice(int(begin or 0), int(end)), list(WAYS)[: int(ways or len(WAYS))]
+    which, names = which_days(days), list(WAYS)[: int(ways or len(WAYS))]
     jobs = [(person, name, which, int(draws or 2)) for name in names for person in people]
     print("Held out: what observers with other habits in mind learn")
     with ProcessPoolExecutor(2, initializer=threadpool_limits, initargs=(1,)) as pool:
@@ -104,6 +103,12 @@ def main() -> None:
     if file:
         Path(file).write_text(json.dumps(tables, indent=1) + "\n")
     show(tables)
+
+
+def which_days(days: str) -> slice:
+    """Return which of each person's later days are meant: so many, or from one to another."""
+    begin, _, end = (days or "5").rpartition(":")
+    return slice(int(begin or 0), int(end))
 
 
 def summaries(found: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
@@ -238,13 +243,10 @@ class Person:
         choice = rare if secret == "visited rarely" else (visits == 0) & near
         return int(np.random.default_rng(day).choice(np.flatnonzero(choice)))
 
-    def protected(
-        self, model: Model, way: Way, secret: str, day: int, draw: int = 0
-    ) -> dict[str, Any]:
-        """Protect one day about one secret; return errors, losses and time."""
-        cells, cell = self.days[day], self.cell(secret, day)
-        event = presence([cell], steps=self.window)
-        guard = Protector(
+    def guard(self, model: Model, way: Way, secret: str, day: int, draw: int = 0) -> Protector:
+        """Return what protects one day about one secret."""
+        event = presence([self.cell(secret, day)], steps=self.window)
+        return Protector(
             model.mobilities,
             self.mechanism,
             Protect(event, EPSILON, sides=way.sides),
@@ -252,6 +254,14 @@ class Person:
             calibration=way.calibration,
             seed=day + 1000 * draw,
         )
+
+    def protected(
+        self, model: Model, way: Way, secret: str, day: int, draw: int = 0
+    ) -> dict[str, Any]:
+        """Protect one day about one secret; return errors, losses and time."""
+        cells, cell = self.days[day], self.cell(secret, day)
+        guard = self.guard(model, way, secret, day, draw)
+        event = guard.protections[0].event
         distances, emission = self.place.grid.distances, self.mechanism.emission()
         last = max(t for t, there in enumerate(cells) if there is not None)
         columns, errors, noise, spent = [], [], [], 0.0

@@ -19,14 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from benchmarks.held_out import EPSILON, SECRETS, Person
-from priste import Protect, Protector, presence
+from benchmarks.held_out import SECRETS, Person, Way, which_days
 from priste.calibration import Calibration
 from priste.calibration.calibration import Plan, Situation
 from priste.calibration.weighing import AS_BELIEVED, focused
 from priste.checks import Array
 from priste.stream.parts import DEFAULT_FOCUS, default_calibration
-from priste.tracks import Adversary
 from priste.tracks.habits import HABITS
 
 RANKS = np.array([0, 0.03, 0.1, 0.3, 0.7, 1])
@@ -60,11 +58,10 @@ def main() -> None:
     if not words:
         print("Whereabouts: skipped; say where people's folders are: whereabouts=FOLDER")
         return
-    folder, days = (words[0].split(",") + ["5"])[:2]
-    begin, _, end = days.rpartition(":")
+    folder, days = (words[0].split(",") + [""])[:2]
     people = sorted(Path(folder).iterdir())
     with ProcessPoolExecutor(2, initializer=threadpool_limits, initargs=(1,)) as pool:
-        found = pool.map(releases, people, repeat(slice(int(begin or 0), int(end))))
+        found = pool.map(releases, people, repeat(which_days(days)))
         seen = [release for of_person in found for release in of_person]
     beliefs, cells = np.array([s.belief for s in seen]), np.array([s.cell for s in seen])
     own = np.arange(len(cells))
@@ -88,15 +85,7 @@ def releases(folder: Path, which: slice) -> list[Seen]:
     seen = []
     for day in person.chosen(which):
         watched = Watched(default_calibration(person.mechanism, HABITS))
-        event = presence([person.cell(SECRETS[0], day)], steps=person.window)
-        guard = Protector(
-            model.mobilities,
-            person.mechanism,
-            Protect(event, EPSILON),
-            prior=Adversary().prior(model.mobility),
-            calibration=watched,
-            seed=day,
-        )
+        guard = person.guard(model, Way(HABITS, watched), SECRETS[0], day)
         for cell in person.days[day]:
             if cell is None:
                 guard.skip()

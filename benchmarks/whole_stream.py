@@ -78,7 +78,8 @@ def loss_of_plans(habits: Sequence[Mobility], steps: int, spending: Spending) ->
 def best_loss(habits: Sequence[Mobility], steps: int) -> float:
     """Return the least expected sum of distances of any mechanism for the whole stream.
 
-    Its variables are Pr(releases | cells), up to each step, by cells and then by releases.
+    Its variables are Pr(releases | cells), up to each step, by cells and then by releases. They sum
+    to those of the step before, whatever the last cell: nobody knows where they will be.
     """
     sizes = [N ** (2 * t) for t in range(1, steps + 1)]
     begin = np.concatenate([[0], np.cumsum(sizes)])
@@ -98,7 +99,6 @@ def best_loss(habits: Sequence[Mobility], steps: int) -> float:
         ]
         last = DISTANCES[np.ix_(tracks[:, -1], tracks[:, -1])]
         cost[here] = (np.mean(chances, axis=0)[:, None] * last).ravel()
-        # what was released before a cell was known does not depend on it
         sums = sparse.kron(sparse.eye_array(n), np.kron(np.eye(n // N), np.ones(N)))
         before = sparse.kron(np.kron(np.eye(n // N), np.ones((N, 1))), sparse.eye_array(n // N))
         equal.append({t - 1: sums, t - 2: -before} if t > 1 else {0: sums})
